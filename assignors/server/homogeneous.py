@@ -54,10 +54,10 @@ def assign_homogeneous(group: ServerGroup, topics: Topics, *, returns_extra: boo
 
 
 def _without_owner(group: ServerGroup, counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Yield the partitions that are in no member's target, topic by topic."""
+    """Yield the partitions that are in no member's target, and are not lost, topic by topic."""
     owned = {topic: bytearray(count) for topic, count in counts.items()}
-    for member in group.members:
-        for topic, partitions in member.target.items():
+    for target in (*(member.target for member in group.members), group.lost):
+        for topic, partitions in target.items():
             flags = owned.get(topic)
             if flags is not None:
                 for partition in partitions:

@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 
+from attrs import field
+
 from groupsim.protocol.values import value
 
 Target: TypeAlias = Mapping[str, tuple[int, ...]]
@@ -35,10 +37,15 @@ class ServerMember:
 
 @value
 class ServerGroup:
-    """The members of a group. `homogeneous`: all of them subscribe to the same topics, by names or by one regex."""
+    """The members of a group. `homogeneous`: all of them subscribe to the same topics, by names or by one regex.
+
+    `lost` are partitions that count as assigned (`GroupSpec.isPartitionAssigned`), though no member has them in its
+    target: those of a member whose id a returning instance has taken over.
+    """
 
     members: tuple[ServerMember, ...]
     homogeneous: bool
+    lost: Target = field(factory=dict)
 
 
 class Topics(Protocol):

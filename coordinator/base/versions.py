@@ -194,6 +194,12 @@ class Differences:
     assignor_choice_bumps: bool = True
     """A change of the preferred assignor bumps the group epoch (KAFKA-20434)."""
 
+    changed_downgrade_rebalances: bool = True
+    """Who replaces the last member of the consumer protocol with another subscription opens a round (KAFKA-19546)."""
+
+    stale_downgrade_rebalances: bool = True
+    """So does who replaces it while the target is older than the group epoch for any reason (KAFKA-20273)."""
+
     instance_change_frees: bool = True
     """A member that takes another instance id gives up its former one; before, both named it (KAFKA-20747)."""
 
@@ -303,6 +309,8 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "disabled_policy_refuses_joins": (("0.9", False), ("4.3", True)),
     "malformed_subscription_is_refused": (("0.9", False), ("4.4", True)),
     "assignor_choice_bumps": (("0.9", False), ("4.4", True)),
+    "changed_downgrade_rebalances": (("0.9", False), ("4.0.2", True), ("4.1", False), ("4.1.1", True)),
+    "stale_downgrade_rebalances": (("0.9", False), ("4.3", True)),
     "instance_change_frees": (("0.9", False), ("4.4", True)),
     "last_leave_ends_target": (("0.9", False), ("4.4", True)),
     "uniform_returns_extra": (("0.9", False), ("4.0.1", True)),

@@ -51,7 +51,7 @@ def update_member(
     Refused.
     """
     state, rules, settings = group.data, op.differences, op.config_of(group.group_id)
-    epoch, counts = _changed(group, op, change, call, before, after)
+    epoch, counts, _ = _changed(group, op, change, call, before, after)
     goal_epoch, own = state.assignment_epoch, last_target(state, after)
     if is_due(state, epoch, op.now_us, settings.consumer_assignment_interval_ms, rules):
         goal_epoch = epoch
@@ -75,14 +75,17 @@ def update_member_of_downgrade(
     after: ConsumerMember,
     owned: Owned,
 ) -> tuple[ConsumerMember, bool]:
-    """Return the same for a member with which the group becomes classic, and whether its target is stale.
+    """Return the same for a member with which the group becomes classic, and whether that opens a round.
 
-    No target is computed: a stale one leads to a round of the classic group, and the member takes no step. Raises
-    Refused.
+    No target is computed: a stale one leads to a round of the classic group, and the member takes no step. Before 4.3
+    only another subscription does (KAFKA-20273), and before that nothing does, but a target is computed and written,
+    which no member gets (KAFKA-19546). Raises Refused.
     """
-    state = group.data
-    epoch, _ = _changed(group, op, change, call, before, after)
-    if epoch > state.assignment_epoch:
+    state, rules = group.data, op.differences
+    if not rules.changed_downgrade_rebalances:
+        return update_member(group, op, change, call, before, after, owned), False
+    epoch, _, bumps = _changed(group, op, change, call, before, after)
+    if (epoch > state.assignment_epoch) if rules.stale_downgrade_rebalances else bumps:
         return after, True
     target = last_target(state, after)
     return _step(group, op, change, before, after, owned, state.assignment_epoch, target), False
@@ -90,8 +93,11 @@ def update_member_of_downgrade(
 
 def _changed(
     group: WrittenGroup, op: Operation, change: Change, call: CallToken, before: ConsumerMember, after: ConsumerMember
-) -> tuple[int, Subscriptions]:
-    """Add the records of a changed member, and of the bump that follows; return the epoch and the counts of topics."""
+) -> tuple[int, Subscriptions, bool]:
+    """Add the records of a changed member, and of the bump that follows.
+
+    Returns the epoch, the counts of topics, and whether the member itself is a reason for a bump.
+    """
     state = group.data
     if after != before:
         change.records.append(member_record(group.group_id, after))
@@ -102,9 +108,9 @@ def _changed(
     if op.differences.assignor_choice_bumps and _choice_changes(group, op, before, after):
         triggers.append(Trigger.ASSIGNOR)
     if not triggers and not group.soft.is_metadata_due(state.group_epoch, op.now_us):
-        return state.group_epoch, present(state)
-    counts = updated(state, before, after)
-    return _bump(group, op, change, triggers, counts.topics(), after.member_id), counts
+        return state.group_epoch, present(state), False
+    counts, bumps = updated(state, before, after), bool(triggers)
+    return _bump(group, op, change, triggers, counts.topics(), after.member_id), counts, bumps
 
 
 def _step(

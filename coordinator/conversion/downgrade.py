@@ -10,7 +10,8 @@ place of the last one, a static member. It is done if
 The classic group is Stable. Its generation is the group epoch, its first member leads, the protocol is voted among the
 members, and each has its target as its assignment, in the version of its own subscription. So a member whose epoch is
 older than the group's hears ILLEGAL_GENERATION. After a removal, and after a replacement in which the target is older
-than the group epoch, a round opens at once, because the partitions of the one that is gone have no owner.
+than the group epoch, a round opens at once, because the partitions of the one that is gone have no owner. Before 4.3 a
+replacement opens one only with another subscription, and at first not even then (`member_update`).
 
 Source: `GroupMetadataManager.convertToClassicGroup`, `ClassicGroup.fromConsumerGroup`; consumer-protocol reference,
 1.17.
@@ -100,7 +101,8 @@ class Downgrading:
     ) -> None:
         """Write a change in which a classic member replaces `old`, and the downgrade, as one append.
 
-        `stale`: the target is older than the group epoch, so that a round opens. Raises Refused (GROUP_ID_NOT_FOUND).
+        `stale`: the target is not that of the members any more, so that a round opens. Raises Refused
+        (GROUP_ID_NOT_FOUND).
         """
         state = group.data
         members = [state.members[one] for one in timeline_order(state.members) if one != old.member_id]
@@ -115,10 +117,8 @@ class Downgrading:
             )  # fmt: skip
         _begin(op, new, before, joined.member_id, f"Static member {old.member_id} was replaced by a classic member.")
         if stale:
-            text = (
-                f"Downgrade group {new.group_id} from consumer to classic for static member replacement with "
-                "stale assignment."
-            )
+            why = "stale assignment" if op.differences.stale_downgrade_rebalances else "different subscription"
+            text = f"Downgrade group {new.group_id} from consumer to classic for static member replacement with {why}."
             prepare(op, new, Reason(TransitionCause.DOWNGRADED, text, joined.member_id))
 
 

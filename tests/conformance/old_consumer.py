@@ -284,6 +284,35 @@ async def classic_member_without_a_subscription(s: Script, bad: bool, node: Node
     await m.join(protocols={"range": b"\0"}, error="UNKNOWN_SERVER_ERROR" if bad else "INCONSISTENT_GROUP_PROTOCOL")
 
 
+async def other_topics_of_a_classic_replacement(s: Script, bad: bool, node: Node) -> None:
+    """KAFKA-19546: a classic member with other topics replaces the only member, a static one."""
+    a, _ = await _alone(s, instance="i")
+    u = await s.topic(".u", partitions=2)
+    await a.acknowledge()
+    m = await s.member("m", instance="i", known_as="")
+    answer = await m.join(protocols={"range": subscription(u)})
+    expect(s, answer["generation_id"] > 0, bad)
+    (told,) = (await m.describe())["groups"]
+    expect(s, told["group_state"], "Stable" if bad else "PreparingRebalance")
+    await _written(s, TARGET_EPOCH)
+
+
+async def classic_replacement_after_a_leave(s: Script, bad: bool, node: Node) -> None:
+    """KAFKA-20273: a classic member replaces the only member, a static one, before a target without another is due."""
+    a, t = await _alone(s, instance="i")
+    b = await s.member("b")
+    await b.enroll(t)
+    await a.beat()
+    await a.acknowledge()
+    await b.retire()
+    m = await s.member("m", instance="i", known_as="")
+    answer = await m.join(protocols={"range": subscription(t, owned={t: [0, 1]})})
+    expect(s, answer["generation_id"] > 0, bad)
+    (told,) = (await m.describe())["groups"]
+    expect(s, told["group_state"], "Stable" if bad else "PreparingRebalance")
+    await _written(s, TARGET_EPOCH)
+
+
 async def two_instance_ids_of_a_member(s: Script, bad: bool, node: Node) -> None:
     """KAFKA-20747: a member takes another instance id twice, and leaves; others come with the former ones."""
     a, t = await _alone(s, instance="i")
@@ -341,11 +370,16 @@ SCENES: Mapping[str, tuple[Scene, str, str, Mapping[str, object]]] = {
     "KAFKA-20662": (classic_member_without_a_subscription, "4.3.1", "4.4.0", OWN),
     "KAFKA-20434": (another_assignor, "4.3.1", "4.4.0", OWN),
     "KAFKA-20442": (group_that_all_have_left, "4.3.1", "4.4.0", OWN),
+    "KAFKA-19546": (other_topics_of_a_classic_replacement, "4.0.1", "4.0.2", OWN),
+    "KAFKA-20273": (classic_replacement_after_a_leave, "4.2.1", "4.3.1", OWN),
     "KAFKA-20747": (two_instance_ids_of_a_member, "4.3.1", "4.4.0", OWN),
     "KAFKA-20747-return": (return_under_a_former_instance_id, "4.3.1", "4.4.0", OWN),
 }
 """Issue → the scene, a release before the change and one after it, and their settings besides `old.SETTINGS`."""
-EARLIER: Mapping[str, tuple[str, ...]] = dict.fromkeys(
-    ("KAFKA-20747", "KAFKA-20747-return"), ("4.0.0", "4.0.1", "4.0.2", "4.1.1", "4.2.1")
-)
+EARLIER: Mapping[str, tuple[str, ...]] = {
+    "KAFKA-19546": ("4.0.0",),
+    "KAFKA-20273": ("4.0.0", "4.0.1", "4.0.2", "4.1.1"),
+    "KAFKA-20747": ("4.0.0", "4.0.1", "4.0.2", "4.1.1", "4.2.1"),
+    "KAFKA-20747-return": ("4.0.0", "4.0.1", "4.0.2", "4.1.1", "4.2.1"),
+}
 """Issue → more releases before the change that are asked, too."""

@@ -96,8 +96,10 @@ def compute_target(
     """
     replaced = None if member.instance_id is None else state.static_member(member.instance_id)
     members = _specs(state, member, replaced, image)
+    takes_over = replaced is not None and replaced != member.member_id
+    lost = state.target(member.member_id) if takes_over else _NOTHING
     try:
-        found = assignor.assign(ServerGroup(members, homogeneous), Topics(image))
+        found = assignor.assign(ServerGroup(members, homogeneous, lost), Topics(image))
     except AssignmentFailed as problem:
         text = f"Failed to compute a new target assignment for epoch {group_epoch}: {problem}"
         raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, text) from problem

@@ -47,6 +47,15 @@ def test_every_target_equals_kafkas(vector: Mapping[str, Any]) -> None:
     assert ours == {member.member_id: sorted(exact.get(member.member_id, [])) for member in group.members}
 
 
+def test_uniform_does_not_give_away_what_counts_as_assigned() -> None:
+    """`GroupSpec.isPartitionAssigned`: a lost partition goes to no member, though none has it."""
+    t, u = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
+    topics = FixedTopics({t: 2, u: 3})
+    lost = ServerGroup((ServerMember("b", (t, u), {u: (0, 1, 2)}),), True, {t: (0, 1)})
+    assert ServerUniform().assign(lost, topics) == {"b": {u: (0, 1, 2)}}
+    assert ServerUniform().assign(evolve(lost, lost={}), topics) == {"b": {t: (0, 1), u: (0, 1, 2)}}
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("assignor", [ServerUniform(), ServerRange()], ids=lambda assignor: assignor.name)
 def test_each_partition_of_a_subscribed_topic_has_one_subscriber_as_owner(assignor: ServerAssignor, seed: int) -> None:

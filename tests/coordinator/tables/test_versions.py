@@ -348,12 +348,8 @@ OF_CONSUMER_GROUPS = {
     *("empty_regex_bumps", "racks_bump", "regexes_are_refreshed", "new_group_epoch", "targets_are_batched"),
     *("older_epochs_commit", "known_instance_passes", "describe_shows_pending", "assignor_choice_bumps"),
     *("last_leave_ends_target", "uniform_returns_extra", "hash_stands_for_topics", "partitions_have_epochs"),
-    *(
-        "instance_change_frees",
-        "rejoins_for_targets",
-        "disabled_policy_refuses_joins",
-        "malformed_subscription_is_refused",
-    ),
+    *("changed_downgrade_rebalances", "stale_downgrade_rebalances", "instance_change_frees", "rejoins_for_targets"),
+    *("disabled_policy_refuses_joins", "malformed_subscription_is_refused"),
 }
 """Differences of consumer groups, which the tests in `tests/coordinator/consumer` probe."""
 

@@ -173,3 +173,22 @@ async def an_instance_comes_back_under_the_id_of_another_member(s: Script) -> No
     await b.enroll(t, instance="i", now=3)
     await b.look()
     await s.on_log()
+
+
+@claims("2.3-static-replaces", "2.5-replacement")
+async def an_instance_comes_back_under_the_id_of_another_member_with_more_topics(s: Script) -> None:
+    t, u = await s.topic(partitions=2), await s.topic(".u", partitions=3)
+    a, b = await s.member("a", instance="i"), await s.member("b")
+    await a.enroll(u)
+    await b.enroll(t, u)
+    await a.acknowledge()
+    await b.acknowledge()
+    await b.look()
+    await a.retire(-2, now=-2)
+    await b.enroll(t, u, instance="i")
+    await b.look()
+    await b.beat(names=[u])
+    await b.look()
+    await b.beat(names=[t, u])
+    await b.look()
+    await s.on_log()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.coordinator.base.consumer_records import CurrentRecord, EpochRecord, MemberRecord, TargetRecord
+from groupsim.coordinator.base.consumer_records import (
+    CurrentRecord,
+    EpochRecord,
+    MemberRecord,
+    TargetEpochRecord,
+    TargetRecord,
+)
 from groupsim.coordinator.consumer.member import MemberState
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -203,6 +209,26 @@ def test_a_replacement_with_other_topics_opens_a_round() -> None:
     bench.enter("c")
     bench.enter("", "b", instance="i")
     assert bench.snapshot().state == "PreparingRebalance"
+
+
+def test_before_4_0_2_a_replacement_with_other_topics_opened_no_round() -> None:
+    """A target is computed and written; the group is Stable with the former one (KAFKA-19546)."""
+    bench = HostedBench(settings("4.0.1"))
+    bench.enroll("s", instance="i")
+    sent = bench.enter("", "b", instance="i")
+    assert (generation(sent), bench.snapshot().state) == (2, "Stable")
+    assert [one.value for one in bench.log if isinstance(one, TargetEpochRecord) and one.value][-1].epoch == 2
+
+
+def test_before_4_3_a_replacement_before_a_new_target_opened_no_round() -> None:
+    """A member has left, and no target without it was computed yet (KAFKA-20273)."""
+    for release, state in (("4.2", "Stable"), ("4.3", "PreparingRebalance")):
+        bench = HostedBench(settings(release))
+        bench.enroll("s", instance="i")
+        bench.enroll("t")
+        bench.leave_group("t")
+        bench.enter("", instance="i")
+        assert bench.snapshot().state == state
 
 
 def test_a_dynamic_id_that_is_taken_over_downgrades_nothing() -> None:
