@@ -11,10 +11,11 @@ alike. The aim: at most 100 ms above Kafka.
 A member hears of a change at its next heartbeat, and an interval counts from a member's first heartbeat. With members
 that start at once the order of their first heartbeats, which is a matter of milliseconds, decides about whole
 intervals: the first member holds all, and whose heartbeat comes before its own waits for one more interval. So the
-members start at instants that are the same for all servers, evenly over an interval, and the close falls between two
-heartbeats. `--at-once` starts them at once, for the difference. A group of n has n (n - 1) partitions, so that
-each of the others gets one of the member that closed, and the last heartbeat among them ends the time. With fewer it
-would be that of one member, which one would depend on the member ids, and these are random.
+members start at instants that are the same for all servers: one, and a moment later the others, all within the second
+in which Kafka computes no second target (`group.consumer.assignment.interval.ms`). A close comes shortly before the
+heartbeats. `--at-once` starts all at once, for the difference. A group of n has n (n - 1) partitions, so that each of
+the others gets one of the member that closed, and the last heartbeat among them ends the time. With fewer it would be
+that of one member; which one would depend on the member ids, and these are random.
 
 The mock shares the four partitions of each topic among four members and gives the others nothing, so its times end
 when four members hold all.
@@ -41,6 +42,8 @@ LEAST_TOPICS = 5
 AIM_MS = 100
 HEARTBEAT_MS = 3_000
 """The mock's."""
+SECOND_S, LAST_S = 0.4, 0.8
+"""When the second and the last member start. The first one's heartbeats come before those of the others."""
 BROKERS = {
     "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_MS,
     "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
@@ -56,10 +59,10 @@ def topics(members: int) -> tuple[str, ...]:
 
 
 def pace(members: int) -> Pace:
-    """When the members of a group start, and when one closes: between two heartbeats, the third interval after."""
+    """When the members of a group start, and when one closes: shortly before heartbeats, and when all have arrived."""
+    apart = (LAST_S - SECOND_S) / max(1, members - 2)
     interval = HEARTBEAT_MS / 1_000
-    apart = interval / members
-    return Pace(apart, 3 * interval + apart / 2, interval)
+    return Pace((0.0, *(SECOND_S + apart * n for n in range(members - 1))), interval + SECOND_S / 2, interval)
 
 
 def run(members: tuple[int, ...], repeat: int, names: tuple[str, ...] = NAMES, *, at_once: bool = False) -> list[Row]:

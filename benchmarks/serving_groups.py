@@ -97,11 +97,11 @@ class _Group:
 class Pace:
     """When the members of a group start, and when one closes: seconds from the first one's construction.
 
-    The members start `apart` seconds one after the other. One closes at the first of the instants `closes`,
-    `closes + again`, `closes + 2 * again` … at which the group holds its shares.
+    Each member has its instant in `starts`. One closes at the first of the instants `closes`, `closes + again`,
+    `closes + 2 * again` … at which the group holds its shares.
     """
 
-    apart: float
+    starts: tuple[float, ...]
     closes: float
     again: float
 
@@ -141,7 +141,7 @@ def timed(
         began = time.perf_counter()
         for number in range(members):
             if pace is not None:
-                _sleep_until(began + number * pace.apart)
+                _sleep_until(began + pace.starts[number])
             whole.members.append(_Member(whole, settings, topics))
         join = whole.await_share() - began
         if members == 1:

@@ -9,6 +9,8 @@ from tests.interop.migration import story
 from tests.interop.migration.story import CLASSIC, DOWN_S, EACH, PARTITIONS, PODS, SCHEDULE, Found
 
 PROFILES = {story.JAVA: "java-4.4", story.LIBRDKAFKA: "librdkafka-2.16"}
+_APPLICATION = ("    processing: 1ms", "    poll-timeout: 50ms", "    commit: on-revoke")
+"""As the member programs are. The wait in poll is a part of each callback, and heartbeats move with it."""
 FORMS_S = 30
 """The group has formed long before."""
 _OF_CLASSIC = {"heartbeat.interval.ms": story.HEARTBEAT_MS, "session.timeout.ms": story.SESSION_MS}
@@ -39,7 +41,7 @@ def scenario(formed_s: float | None) -> str:
             f"topics: {{orders: {{partitions: {PARTITIONS}, rate: {PARTITIONS / story.TURN_S:g}/s}}}}",
             "groups:",
             "  g1:",
-            "    processing: 1ms",
+            *_APPLICATION,
             f"    properties: {_flow(_OF_CLASSIC)}",
             "    members:",
             *members,
