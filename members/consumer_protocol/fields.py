@@ -134,7 +134,8 @@ class HeartbeatFields:
 
     def _with_ids(self, version: int) -> ConsumerGroupHeartbeatRequest:
         membership, member = self._membership, self._member
-        named = membership.epoch < 0 or member.profile.consumer_protocol.instance_always
+        row = member.profile.consumer_protocol
+        named = row.instance_always or (membership.epoch < 0 and row.leaves_named)
         instance_id = member.settings.group_instance_id if named else None
         return ConsumerGroupHeartbeatRequest(
             member.group, membership.member_id, membership.epoch, instance_id, version=version

@@ -172,6 +172,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 "leaves_when_fatal": True,
                 "assignor": "uniform",
                 "instance_always": False,
+                "leaves_named": False,
                 "leaves_in_full": False,
                 "poll_events": False,
             },

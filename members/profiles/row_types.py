@@ -178,6 +178,7 @@ class ConsumerProtocolRow:
         False  #: a pattern is sent to the coordinator as `(^pattern$)`, not matched by the client
     )
     instance_always: bool = True  #: each heartbeat of a static member has its instance id, not the first and last alone
+    leaves_named: bool = True  #: the heartbeat that leaves has the instance id; a broker refuses one with -2 without it
     leaves_in_full: bool = True  #: the heartbeat that leaves is built like any other; else it has ids and epoch alone
     loses_when_fatal: bool = True  #: a fatal error is preceded by the callback for lost partitions
     #: A heartbeat that was refused, or not answered, is sent again as it was; all fields follow a broken connection or

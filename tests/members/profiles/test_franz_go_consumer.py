@@ -62,3 +62,12 @@ def test_a_member_that_an_error_has_ended_leaves_when_it_closes() -> None:
         sent = bench.count(BEAT)
         bench.member.membership.leave("closed")
         assert bench.count(BEAT) - sent == leaves
+
+
+def test_a_static_member_leaves_without_its_instance_id() -> None:
+    """Epoch -2 and the member id alone, which a broker refuses; Java's client names the instance."""
+    for profile, named in (("franz-go", None), ("java-4.x", "i")):
+        bench = ConsumerBench({"group.instance.id": "i"}, profile=profile)
+        bench.stable(0)
+        bench.member.membership.leave("closed")
+        assert (bench.beat.member_epoch, bench.beat.instance_id) == (-2, named)

@@ -1,7 +1,7 @@
-"""The stories of the consumer protocol as franz-go plays them: some twenty of its heartbeats, joins and leaves.
+"""The stories of the consumer protocol as franz-go plays them: heartbeats, joins, leaves, static members, commits.
 
 Its application has no callbacks that throw, subscribes once, and commits by itself or after a batch. A static member
-of 1.22.2 leaves with epoch -2 and no instance id, which a broker refuses.
+of 1.22.2 leaves with epoch -2 and no instance id, which a broker refuses; so does its profile.
 """
 
 from __future__ import annotations
@@ -23,12 +23,32 @@ _FIRST_OFFSETS = (
 _LAST_BEAT = (
     "it sends one heartbeat while it revokes (kgo.groupConsumer.setupAssignedAndHeartbeat); here one an interval"
 )
+_OWN_RECORDS = (
+    "it commits partitions of which records were polled (kgo.Client.UncommittedOffsets); here the positions of all"
+)
+_UNRELEASED = (
+    "it joins up to three times more after UNRELEASED_INSTANCE_ID (kgo.groupConsumer.manage848); here that ends it"
+)
+_MATCHED = "it joins when it has the topics that the pattern matches; here at once, and again with them"
 
 DIFFERS: Mapping[str, str] = {
     "a heartbeat reaches the wrong coordinator": _BACKOFF,
     "an acknowledgement with a fenced epoch": _FIRST_OFFSETS,
     "an acknowledgement is lost with its connection": _FIRST_OFFSETS,
     "while a callback runs heartbeats go on": _LAST_BEAT,
+    "a join of a static member meets another one": _UNRELEASED,
+    "a heartbeat of a static member with a fenced epoch": _UNRELEASED,
+    "a pattern that the client matches": _MATCHED,
+    "a topic appears that the pattern of the client matches": _MATCHED,
+    "an auto-commit of a quiet member": _OWN_RECORDS,
+    "an auto-commit meets a loading coordinator": _OWN_RECORDS,
+    "an auto-commit of an unknown member": _OWN_RECORDS,
+    "an auto-commit with a stale epoch": _OWN_RECORDS,
+    "an auto-commit meets a server error": _OWN_RECORDS,
+    "a commit at the close": (
+        "an application with its own callback for revoked partitions commits there itself (kgo.OnPartitionsRevoked); "
+        "here a close commits"
+    ),
 }
 """Stories in which the simulated profile does something else, and why."""
 
@@ -57,6 +77,21 @@ ASKED = frozenset(
         "a consumer that closes and is quiet",
         "a consumer that closes with no partitions",
         "a topic is subscribed that does not exist",
+        "a pattern that the client matches",
+        "a topic appears that the pattern of the client matches",
+        "a join of a static member meets another one",
+        "a quiet static member with a rack",
+        "a heartbeat of a static member meets another one",
+        "a heartbeat of a static member is fenced",
+        "a heartbeat of a static member with a fenced epoch",
+        "a consumer that closes and is static",
+        "an auto-commit of a quiet member",
+        "an auto-commit meets a loading coordinator",
+        "an auto-commit of an unknown member",
+        "an auto-commit with a stale epoch",
+        "an auto-commit meets a server error",
+        "a commit of a member",
+        "a commit at the close",
     }
 )
 """The stories that it was asked."""
