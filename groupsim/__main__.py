@@ -8,9 +8,12 @@ import sys
 def main() -> None:
     """Run the command. An interrupt during the imports ends in one line, without a traceback of import statements."""
     try:
-        from groupsim.cli.app import main as command
+        from groupsim.eventloop.collector import patient_collector
 
-        command()
+        with patient_collector():  # the imports make a hundred thousand objects that stay, and little garbage
+            from groupsim.cli.app import main as command
+
+            command()
     except KeyboardInterrupt:
         print("groupsim: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from rich.console import Console
@@ -38,6 +40,7 @@ def perform(
 
     Raises `Trouble` (exit code 3) for a failed run, with the command that repeats it: `settings` are those of `--set`.
     """
+    _set_modules_apart()
     hint = COUNTED_LOGS if is_replicated(scenario) and not scenario.producers else ""
     progress = RunProgress(scenario.run_for, Console(stderr=True), hint)
     try:
@@ -56,6 +59,12 @@ def perform(
         notes[:] = [note for note in notes if not note.startswith(REPEAT)]  # that command lacks the `--set` options
         again = command_line(source, seed, settings, "--traceback")
         raise Trouble(_failure_message(error), f"{REPEAT}{again}", RUN_FAILED) from error
+
+
+@cache
+def _set_modules_apart() -> None:
+    """Leave what was loaded for the first run out of later searches for garbage: it stays as long as the process."""
+    gc.freeze()
 
 
 def command_line(source: str, seed: int, settings: Sequence[str], *more: str) -> str:

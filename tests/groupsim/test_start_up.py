@@ -69,3 +69,12 @@ def test_a_simulation_loads_what_it_needs(logs: str, code: str, most: int) -> No
 def test_the_index_of_titles_has_what_the_files_say() -> None:
     """`groupsim list` prints from an index, and it is up to date; tools/refresh_titles.py writes it."""
     assert (catalogue.library() / catalogue.INDEX).read_text("utf-8") == catalogue.index_text()
+
+
+def test_a_command_hardly_searches_for_garbage() -> None:
+    """It needs the modules to its end; with Python's own thresholds a run of one scene makes more than 200 searches."""
+    count = "import gc; print('searches', sum(one['collections'] for one in gc.get_stats()))"
+    command = [sys.executable, "-c", f"{COMMAND}\n{count}", "run", "acks-1-leader-dies"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    name, searches = done.stdout.splitlines()[-1].split()
+    assert (name, int(searches) <= 60) == ("searches", True)
