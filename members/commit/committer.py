@@ -144,7 +144,7 @@ class Committer:
         if self._never_looks_up and not member.coordinator.known:
             self._arm(member.settings.retry_backoff_ms * MS_US)
             return
-        self._in_flight += member.pace.commits_delivered_only
+        self._in_flight += member.pace.commits_after_revoked
         self._answerless = member.profile.commits.in_turn
         attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
         if member.coordinator.known:
@@ -161,7 +161,7 @@ class Committer:
         return in_poll and member.subscription.assigned is None and not member.coordinator.known
 
     def _auto_committed(self, result: CommitResult) -> None:
-        if self._member.pace.commits_delivered_only:
+        if self._member.pace.commits_after_revoked:
             self._one_less(result)
         if self._answerless:
             self._answerless = False
@@ -176,7 +176,7 @@ class Committer:
         positions = member.fetcher.positions
         if member.profile.commits.unchanged:
             return dict(positions)
-        if member.pace.commits_delivered_only:
+        if member.profile.commits.delivered_only:
             positions = self._given()
         return {partition: at for partition, at in positions.items() if self.committed.get(partition) != at}
 
@@ -211,7 +211,7 @@ class Committer:
         # position was committed; 3.2.0 to 3.2.2 did not (KAFKA-14196).
         if member.ownership.protocol is RebalanceProtocol.EAGER and Defect.KAFKA_14196 not in member.profile.defects:
             member.fetcher.stop_delivering(list(member.ownership.owned))
-        if not member.pace.commits_delivered_only and member.fetcher.positions:
+        if not member.pace.commits_after_revoked and member.fetcher.positions:
             self._before = CommitBefore(member)
             self._before.send()
 
@@ -227,7 +227,7 @@ class Committer:
         """Store the offsets that librdkafka commits when the revoked callback has returned (`rdkafka_assignment.c`)."""
         member = self._member
         in_order = member.state is _STABLE or member.profile.consumer_protocol.commits_revoked
-        if self.auto and member.pace.commits_delivered_only and in_order:
+        if self.auto and member.pace.commits_after_revoked and in_order:
             given = {partition: at for partition, at in self._given().items() if partition in partitions}
             self._revoking = entries_of(member, given)
 
@@ -359,7 +359,7 @@ class Committer:
         sound = member.subscription.assigned is not None or not member.generation.is_lost
         if self.auto and member.fetcher.positions and sound:
             try:
-                offsets = self._given() if member.pace.commits_delivered_only else self.positions()
+                offsets = self._given() if member.profile.commits.delivered_only else self.positions()
                 await self.commit_sync(offsets, auto=True, timeout_us=timeout_us)
             except ClientFailure:
                 return

@@ -67,7 +67,7 @@ class Fetcher(ABC):
         self._member = member
         #: Partition → the next offset that poll will return.
         self.positions: dict[TopicPartition, int] = {}
-        #: First positions, for librdkafka, which commits only partitions whose records were delivered.
+        #: First positions, for libraries that commit only partitions whose records were delivered.
         self.begun: dict[TopicPartition, int] = _NOWHERE
         self._leaving: set[TopicPartition] = set()  # pending revocation
         self._paused: set[TopicPartition] = set()  # by the application
@@ -267,7 +267,7 @@ class Fetcher(ABC):
     # -- for the subclasses -------------------------------------------------------------------------------------
 
     def _emit_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
-        if self._member.pace.commits_delivered_only:
+        if self._member.profile.commits.delivered_only:
             if self.begun is _NOWHERE:
                 self.begun = {}
             self.begun[partition] = offset

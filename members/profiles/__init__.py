@@ -90,7 +90,7 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
     Under the latter (KIP-848) its asynchronous consumer runs: a background thread, which looks the coordinator up by
     itself, waits for a connection to it, and does not give it up (`AsyncKafkaConsumer`, `CoordinatorRequestManager`).
     An auto-commit that failed is repeated after the interval: `CommitRequestManager.maybeResetTimerWithBackoff` expects
-    an exception that the request never ends with.
+    an exception that the request never ends with. franz-go repeats it after its backoff.
     """
     if protocol == "classic":
         return profile
@@ -100,7 +100,7 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
         made = profile.but(
             pace=MainThreadOfConsumer() if profile.pace.keeps_coordinator else BACKGROUND_THREAD,
             versions={**profile.versions, **(offsets if profile.consumer_protocol.offsets_by_id else {})},
-            commits={"in_turn": True},
+            commits={"in_turn": profile.consumer_protocol.commits_in_turn},
             leaving={"despite_callback": True, "static_on_unsubscribe": False},
             coordinator={
                 "refreshes_metadata": False,

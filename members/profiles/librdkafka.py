@@ -111,7 +111,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             # rdkafka_request.c rd_kafka_group_MemberState_consumer_write: rkgm_userdata goes into the assignment
             "leader": {"sticky_by_quotas": False, "static_first": False, "returns_user_data": True},
             "reports": {"consumer_errors": True},
-            "commits": {"unchanged": False},
+            "commits": {"unchanged": False, "delivered_only": True},
             "reactions": LIBRDKAFKA,
             "setting_names": {
                 "socket.timeout.ms": SettingName("request.timeout.ms"),

@@ -163,7 +163,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 10_000),
                 Api.SYNC_GROUP: ParkedTimeout(ParkedBase.REBALANCE),
             },
-            "commits": {"unchanged": False},
+            "commits": {"unchanged": False, "delivered_only": True},
             "reactions": FRANZ_GO,
             "protocols": ("classic", "consumer"),
             "consumer_protocol": {
@@ -174,6 +174,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 "instance_always": False,
                 "leaves_named": False,
                 "leaves_in_full": False,
+                "commits_in_turn": False,
                 "poll_events": False,
             },
             "setting_names": setting_names(

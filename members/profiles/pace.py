@@ -37,9 +37,8 @@ class Pace:
     keeps_in_doubt: ClassVar[bool] = False
     #: After a fatal error the client does nothing any more.
     ends_with_fatal_error: ClassVar[bool] = False
-    #: Only positions of partitions whose records were delivered are committed; before a rebalance, when the revoked
-    #: callback has returned.
-    commits_delivered_only: ClassVar[bool] = False
+    #: The commit before a rebalance is sent when the revoked callback has returned; a join waits for commits in flight.
+    commits_after_revoked: ClassVar[bool] = False
     #: One heartbeat is in flight at a time, and the poll limit is checked with each; a member that left by the limit
     #: joins again when polled, on the schedule of the library's checks.
     heartbeats_in_turn: ClassVar[bool] = False
@@ -111,7 +110,7 @@ class MainThread(Pace):
     keeps_coordinator: ClassVar[bool] = True
     keeps_in_doubt: ClassVar[bool] = True
     ends_with_fatal_error: ClassVar[bool] = True
-    commits_delivered_only: ClassVar[bool] = True
+    commits_after_revoked: ClassVar[bool] = True
 
     looks_ms: int = 1_000  #: period of the checks, from the start of the process
     heartbeat_step_ms: int = 500  #: period of the checks for heartbeats, in a group
@@ -164,7 +163,7 @@ class MainThreadOfConsumer(BackgroundThread):
 
     keeps_coordinator: ClassVar[bool] = True
     ends_with_fatal_error: ClassVar[bool] = True
-    commits_delivered_only: ClassVar[bool] = True
+    commits_after_revoked: ClassVar[bool] = True
 
     retries: int = 2
 

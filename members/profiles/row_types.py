@@ -131,6 +131,8 @@ class CommitRow:
     """Content and times of auto-commits."""
 
     unchanged: bool = True  #: unchanged offsets are committed, too (Java commits all positions at each interval)
+    #: Only positions of partitions with delivered records are committed (librdkafka; franz-go's UncommittedOffsets).
+    delivered_only: bool = False
     after_batch: bool = False  #: a commit follows each batch, besides those at intervals
     epochs: bool = True  #: offsets have the leader epoch of the last record (KIP-320)
     #: An auto-commit waits for the answer to the last one, and for the interval also after a failure.
@@ -206,5 +208,7 @@ class ConsumerProtocolRow:
     #: `poll` with a timeout looks at its work at times, and hands an event to the background thread (Java since 4.3).
     poll_events: bool = True
     finishes_rounds: bool = False  #: a round goes on to its assigned callback when the member is fenced during it
+    #: An auto-commit waits for the last one, and for the interval also after a failure (`CommitRow.in_turn`).
+    commits_in_turn: bool = True
     #: Before a revocation the positions of revoked partitions are committed, after the callback; not those of all.
     commits_revoked: bool = False

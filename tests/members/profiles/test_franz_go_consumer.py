@@ -5,9 +5,13 @@ Facts: what franz-go 1.22.2 sent in `tests/twins/facts/franz-go-1.22.2-consumer`
 
 from __future__ import annotations
 
+import pytest
+
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
+from groupsim.protocol.messages.group import Api
 from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
+from tests.helpers.members_fakes import parts
 
 
 def bench_of() -> ConsumerBench:
@@ -71,3 +75,33 @@ def test_a_static_member_leaves_without_its_instance_id() -> None:
         bench.stable(0)
         bench.member.membership.leave("closed")
         assert (bench.beat.member_epoch, bench.beat.instance_id) == (-2, named)
+
+
+@pytest.mark.parametrize(("profile", "named"), [("franz-go", {0: 3}), ("java-4.x", {0: 3, 1: 0})])
+def test_an_auto_commit_names_partitions_of_delivered_records(on_bench, profile, named) -> None:
+    """A partition without records is left out (`UncommittedOffsets`); Java commits the positions of all."""
+
+    async def body(bench):
+        bench.broker.follow(parts(0, 1))
+        await bench.stable()
+        bench.data.append(parts(0)[0], 3)
+        await bench.run_for(3)
+        entries = bench.broker.all(Api.OFFSET_COMMIT)[-1].offsets
+        assert {entry.partition.partition: entry.offset for entry in entries} == named
+
+    on_bench(body, profile=profile, properties={"enable.auto.commit": True, "auto.commit.interval.ms": 1_000})
+
+
+@pytest.mark.parametrize(("profile", "commits"), [("franz-go", 2), ("java-4.x", 1)])
+def test_a_failed_auto_commit_is_sent_again_soon(profile: str, commits: int) -> None:
+    """It follows after the backoff; Java's asynchronous consumer waits for the interval."""
+    bench = ConsumerBench({"auto.commit.interval.ms": 7_000}, auto_commit=True, profile=profile)
+    bench.stable(0)
+    bench.has_read(p0=5)
+    bench.advance_ms(7_000)
+    bench.poll()
+    bench.refuse_commit(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    bench.poll()
+    bench.advance_ms(1_000)
+    bench.poll()
+    assert bench.count(Api.OFFSET_COMMIT) == commits

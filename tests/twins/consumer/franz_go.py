@@ -23,9 +23,6 @@ _FIRST_OFFSETS = (
 _LAST_BEAT = (
     "it sends one heartbeat while it revokes (kgo.groupConsumer.setupAssignedAndHeartbeat); here one an interval"
 )
-_OWN_RECORDS = (
-    "it commits partitions of which records were polled (kgo.Client.UncommittedOffsets); here the positions of all"
-)
 _UNRELEASED = (
     "it joins up to three times more after UNRELEASED_INSTANCE_ID (kgo.groupConsumer.manage848); here that ends it"
 )
@@ -40,11 +37,6 @@ DIFFERS: Mapping[str, str] = {
     "a heartbeat of a static member with a fenced epoch": _UNRELEASED,
     "a pattern that the client matches": _MATCHED,
     "a topic appears that the pattern of the client matches": _MATCHED,
-    "an auto-commit of a quiet member": _OWN_RECORDS,
-    "an auto-commit meets a loading coordinator": _OWN_RECORDS,
-    "an auto-commit of an unknown member": _OWN_RECORDS,
-    "an auto-commit with a stale epoch": _OWN_RECORDS,
-    "an auto-commit meets a server error": _OWN_RECORDS,
     "a commit at the close": (
         "an application with its own callback for revoked partitions commits there itself (kgo.OnPartitionsRevoked); "
         "here a close commits"
