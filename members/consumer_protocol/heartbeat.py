@@ -65,6 +65,7 @@ class ConsumerHeartbeats:
         "_thrown_us",
         "_timer",
         "_timer_us",
+        "_unreleased",
         "quiet",
     )
 
@@ -84,6 +85,7 @@ class ConsumerHeartbeats:
         self._timer_us = 0
         self._acknowledges_us: int | None = None  # when an acknowledgement that waits is sent
         self._thrown_us: int | None = None  # when an error was thrown that the member survives
+        self._unreleased = 0  # number of answers UNRELEASED_INSTANCE_ID since the last one without an error
         self.quiet = 0  #: number of heartbeats answered without an error
 
     # -- sending ------------------------------------------------------------------------------------------------
@@ -122,9 +124,10 @@ class ConsumerHeartbeats:
 
     @property
     def _backs_off(self) -> bool:
-        """Whether a heartbeat that was refused waits for the backoff, whatever the state (librdkafka)."""
+        """Whether a heartbeat that was refused waits for the backoff, whatever the state (librdkafka, franz-go)."""
+        row = self._member.profile.consumer_protocol
         waits = self._failing and self._member.loop.now_us < self._backoff_until_us
-        return waits and self._member.profile.consumer_protocol.repeats
+        return waits and (row.repeats or row.joins_after_backoff)
 
     @property
     def longest_wait_us(self) -> int:
@@ -254,6 +257,7 @@ class ConsumerHeartbeats:
         self.quiet += 1
         if self._failing:
             self._failing = False
+            self._unreleased = 0
             self._member.succeeded(_BACKOFF)
         if not self._member.profile.consumer_protocol.repeats:
             self._backoff_until_us = self._member.loop.now_us + self._retry_us  # `RequestState.onSuccessfulAttempt`
@@ -298,10 +302,14 @@ class ConsumerHeartbeats:
 
     def _react(self, response: ConsumerGroupHeartbeatResponse) -> None:
         member, membership, error = self._member, self._membership, response.error
-        action = action_on(error)
-        if error is ErrorCode.REQUEST_TIMED_OUT and member.profile.consumer_protocol.repeats:
+        action, row = action_on(error), member.profile.consumer_protocol
+        if error is ErrorCode.REQUEST_TIMED_OUT and row.repeats:
             action = Action.BACK_OFF
-        survives = member.profile.consumer_protocol.survives_unexpected and error not in LISTED_AS_FATAL
+        joins = membership.state is MemberState.JOINING
+        if joins and error is ErrorCode.UNRELEASED_INSTANCE_ID and self._unreleased < row.unreleased_retries:
+            self._unreleased += 1
+            action = Action.BACK_OFF
+        survives = row.survives_unexpected and error not in LISTED_AS_FATAL
         if survives and action in (Action.FATAL, Action.NO_GROUP):
             action = Action.BACK_OFF
         if action is Action.LOOK_UP:

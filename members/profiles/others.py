@@ -174,6 +174,8 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 "instance_always": False,
                 "leaves_named": False,
                 "leaves_in_full": False,
+                "joins_after_backoff": True,
+                "unreleased_retries": 3,
                 "commits_in_turn": False,
                 "poll_events": False,
             },

@@ -186,6 +186,9 @@ class ConsumerProtocolRow:
     #: A heartbeat that was refused, or not answered, is sent again as it was; all fields follow a broken connection or
     #: another coordinator alone.
     repeats: bool = False
+    #: A join that was refused waits for the backoff, too; Java sends it again at once.
+    joins_after_backoff: bool = False
+    unreleased_retries: int = 0  #: so often a refused join is repeated after UNRELEASED_INSTANCE_ID
     #: The first assignment is no news when it is empty: no callback; each heartbeat has all fields until there is one.
     awaits_partitions: bool = False
     #: A target is reconciled when all of its topics are known, in part only if it lacks partitions that are owned.

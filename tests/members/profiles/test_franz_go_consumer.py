@@ -105,3 +105,17 @@ def test_a_failed_auto_commit_is_sent_again_soon(profile: str, commits: int) -> 
     bench.advance_ms(1_000)
     bench.poll()
     assert bench.count(Api.OFFSET_COMMIT) == commits
+
+
+def test_a_join_is_repeated_three_times_while_an_instance_is_not_released() -> None:
+    """Each join waits for the backoff; the fourth UNRELEASED_INSTANCE_ID ends it, as the first one does for Java."""
+    for profile, joins in (("franz-go", 4), ("java-4.x", 1)):
+        bench = ConsumerBench({"group.instance.id": "i"}, profile=profile)
+        bench.find_coordinator()
+        for _ in range(joins):
+            assert bench.state == "JOINING"
+            sent = bench.count(BEAT)
+            bench.refuse(ErrorCode.UNRELEASED_INSTANCE_ID)
+            assert bench.count(BEAT) == sent, "it did not wait"
+            bench.advance_ms(2_000)
+        assert (bench.state, bench.count(BEAT)) == ("FATAL", joins)

@@ -13,18 +13,13 @@ from attrs import evolve
 from tests.twins.consumer.story import ConsumerStory
 from tests.twins.story import Story
 
-_BACKOFF = (
-    "a heartbeat that met a broker error is sent again after the backoff (kgo.groupConsumer.heartbeat); here at once"
-)
+_BACKOFF = "it is sent again after the backoff, too, when the coordinator has moved (kgo.groupConsumer.heartbeat)"
 _FIRST_OFFSETS = (
     "it looks offsets up in a goroutine of its own (kgo.groupConsumer.setupAssignedAndHeartbeat), before the heartbeat "
     "that acknowledges is sent again"
 )
 _LAST_BEAT = (
     "it sends one heartbeat while it revokes (kgo.groupConsumer.setupAssignedAndHeartbeat); here one an interval"
-)
-_UNRELEASED = (
-    "it joins up to three times more after UNRELEASED_INSTANCE_ID (kgo.groupConsumer.manage848); here that ends it"
 )
 _MATCHED = "it joins when it has the topics that the pattern matches; here at once, and again with them"
 
@@ -33,8 +28,6 @@ DIFFERS: Mapping[str, str] = {
     "an acknowledgement with a fenced epoch": _FIRST_OFFSETS,
     "an acknowledgement is lost with its connection": _FIRST_OFFSETS,
     "while a callback runs heartbeats go on": _LAST_BEAT,
-    "a join of a static member meets another one": _UNRELEASED,
-    "a heartbeat of a static member with a fenced epoch": _UNRELEASED,
     "a pattern that the client matches": _MATCHED,
     "a topic appears that the pattern of the client matches": _MATCHED,
     "a commit at the close": (
