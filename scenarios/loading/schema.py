@@ -132,7 +132,7 @@ class SchemaMaker:
         return {
             "type": "object",
             "required": ["at", "do"],
-            "oneOf": [self._action(name, cls) for name, cls in step_actions().items()],
+            "oneOf": [self._action(name, cls) for name, cls in sorted(step_actions().items())],
         }
 
     def _action(self, name: str, cls: type) -> Schema:
@@ -142,9 +142,10 @@ class SchemaMaker:
         return {"title": name, "properties": properties, "required": needed, "additionalProperties": False}
 
     def _expectation(self) -> Schema:
-        bare = [name for name, cls in CHECKS.items() if not required(cls)]
+        known = sorted(CHECKS.items())  # registered in the order of imports, which differs between processes
+        bare = [name for name, cls in known if not required(cls)]
         because = {"type": "string", "description": fields_of(Expectation)["because"].metadata["doc"]}
-        checks = [self._check(name, cls, because) for name, cls in CHECKS.items()]
+        checks = [self._check(name, cls, because) for name, cls in known]
         return {"anyOf": [{"enum": bare}, {"type": "object", "oneOf": checks}]}
 
     def _check(self, name: str, cls: type, because: Schema) -> Schema:

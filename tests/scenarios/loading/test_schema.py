@@ -140,3 +140,13 @@ def _properties(schema: Any) -> list[dict[str, Any]]:
     elif isinstance(schema, list):
         found += [one for value in schema for one in _properties(value)]
     return found
+
+
+def test_the_schema_does_not_depend_on_what_was_imported() -> None:
+    """Actions and expectations stand in the order of their names, whatever module a process imported first."""
+    schema = scenario_schema()
+    for name in ("Step", "Expectation"):
+        definition = schema["$defs"][name]
+        titles = [one["title"] for one in (definition.get("oneOf") or definition["anyOf"][1]["oneOf"])]
+        assert len(titles) > 20
+        assert titles == sorted(titles)
