@@ -195,10 +195,10 @@ class Differences:
     """A change of the preferred assignor bumps the group epoch (KAFKA-20434)."""
 
     changed_downgrade_rebalances: bool = True
-    """Who replaces the last member of the consumer protocol with another subscription opens a round (KAFKA-19546)."""
+    """A classic replacement of the last consumer member opens a round if its subscription is another (KAFKA-19546)."""
 
     stale_downgrade_rebalances: bool = True
-    """So does who replaces it while the target is older than the group epoch for any reason (KAFKA-20273)."""
+    """It does so for any reason that makes the target older than the group epoch (KAFKA-20273)."""
 
     instance_change_frees: bool = True
     """A member that takes another instance id gives up its former one; before, both named it (KAFKA-20747)."""

@@ -378,9 +378,11 @@ async def an_absent_instance_is_the_last_of_the_new_protocol(s: Script) -> None:
     await s.on_log()
 
 
-@claims("6.2-replacement")
-async def a_replacement_leaves_a_member_waiting(s: Script) -> None:
-    """The classic group is Stable, and a member that waited for partitions does not hear that they are its own."""
+async def replaced(s: Script) -> tuple[Member, Member]:
+    """A classic member took the place of the last one of the consumer protocol, while another waited for partitions.
+
+    Returns the one that waited, and the replacement.
+    """
     a, t = await alone(s, 4, instance="i")
     m = await classic(s, "m", t)
     await m.sync()
@@ -389,6 +391,13 @@ async def a_replacement_leaves_a_member_waiting(s: Script) -> None:
     n = await s.member("n", instance="i", known_as="")
     await n.join(protocols={"range": subscription(t)})
     await n.sync()
+    return m, n
+
+
+@claims("6.2-replacement")
+async def a_replacement_leaves_a_member_waiting(s: Script) -> None:
+    """The classic group is Stable, and a member that waited for partitions does not hear that they are its own."""
+    m, _ = await replaced(s)
     for _ in range(2):
         await m.heartbeat()
     await m.describe()

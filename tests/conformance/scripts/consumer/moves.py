@@ -10,7 +10,7 @@ from tests.conformance.consumer.claims import claims
 from tests.conformance.consumer.classic import classic, rejoin, subscription
 from tests.conformance.consumer.verbs import grow, until
 from tests.conformance.script import Script
-from tests.conformance.scripts.consumer.conversions import classic_group
+from tests.conformance.scripts.consumer.conversions import classic_group, replaced
 
 NOT_HERE = "NOT_COORDINATOR"
 KIND, NODES = "consumer", 3
@@ -347,14 +347,7 @@ async def commits_before_a_revocation_move(s: Script) -> None:
 
 @claims("load-conversion", kind=KIND, nodes=NODES)
 async def a_member_that_waits_moves_with_a_downgraded_group(s: Script) -> None:
-    a, t = await rounds.alone(s, 4, instance="i")
-    m = await classic(s, "m", t)
-    await m.sync()
-    await a.beat(now=2)
-    await a.retire(-2)
-    n = await s.member("n", instance="i", known_as="")
-    await n.join(protocols={"range": subscription(t)})
-    await n.sync()
+    m, n = await replaced(s)
     await s.move()
     await s.follow(m, n)
     await m.describe()
