@@ -4,4 +4,16 @@
 for Java clients, and that of its library for others. The lines come from the trace alone, with the messages of the
 broker's and the clients' versions. Virtual time 0 is `START`, in UTC. Source: log-formats reference, and logs of real
 brokers and clients (docs/fidelity/logs.md).
+
+Where to read:
+
+    files         begin here: the events of a run to one file for each host
+    broker        a broker's lines about groups, from the coordinator's events
+    broker_life   its lines about itself and the partitions of the offsets topic
+    broker_words  the messages of both, by version
+    clients       a member's lines: one log for each library
+    wording       a message with its versions, as a template
+    messages      the messages of Kafka's error codes
+    layout        the date of a virtual time; Kafka's layout
+    finding       `groupsim list "LINE"`: the scenes that log such a line
 """

@@ -19,7 +19,7 @@ from groupsim.members.consumer_protocol.states import MemberState
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
 
 if TYPE_CHECKING:
-    from groupsim.members.consumer_protocol.membership import ConsumerMembership
+    from groupsim.members.consumer_protocol.parts import MembershipManager
     from groupsim.members.ports import Ports
 
 _STABLE = MemberState.STABLE  # bound once: access to a member of an enumeration is slow
@@ -44,7 +44,7 @@ class HeartbeatFields:
         "_topics",
     )
 
-    def __init__(self, member: Ports, membership: ConsumerMembership) -> None:
+    def __init__(self, member: Ports, membership: MembershipManager) -> None:
         self._member = member
         self._membership = membership
         self._changes = 0  # of the subscription, up to the last request

@@ -32,7 +32,7 @@ from groupsim.protocol.messages.group import Api
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
-    from groupsim.members.consumer_protocol.membership import ConsumerMembership
+    from groupsim.members.consumer_protocol.parts import MembershipManager
 
 _STABLE = MemberState.STABLE  # bound once: access to a member of an enumeration is slow
 _BACKOFF = "heartbeat-backoff"  # the purpose of its random stream
@@ -69,7 +69,7 @@ class ConsumerHeartbeats:
         "quiet",
     )
 
-    def __init__(self, member: Ports, membership: ConsumerMembership) -> None:
+    def __init__(self, member: Ports, membership: MembershipManager) -> None:
         self._member = member
         self._membership = membership
         self._fields = HeartbeatFields(member, membership)

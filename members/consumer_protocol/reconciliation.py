@@ -33,7 +33,7 @@ from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
-    from groupsim.members.consumer_protocol.membership import ConsumerMembership
+    from groupsim.members.consumer_protocol.parts import MembershipManager
 
 Named = tuple[TopicPartition, ...]
 """The partitions of a target by topic names, sorted."""
@@ -58,7 +58,7 @@ class Reconciliation:
     )
 
     def __init__(
-        self, member: Ports, membership: ConsumerMembership, ownership: ConsumerOwnership, callbacks: Callbacks
+        self, member: Ports, membership: MembershipManager, ownership: ConsumerOwnership, callbacks: Callbacks
     ) -> None:
         self._member = member
         self._membership = membership

@@ -4,6 +4,20 @@
 are sent the same tasks (`plan`), do the same work (`work`) and answer with the same tables. In `spark/`: one zip goes
 to other machines (`bundle`); `probe` checks first whether the machines can run it; `session` makes the
 Spark session, `java` finds the Java under it. No module here is called as the function `session` is: it would hide it.
+
+Where to read:
+
+    driver                     begin here: `sweep`, from the missing runs to the finished ones
+    plan, work                 the tasks; what an executor does with one
+    engines, engine_choice     what an engine is; `--engine auto`
+    pool, spark                the two engines
+    directory, contents        the directory of a sweep, and what `experiment.json` says of it
+    chunks, parts              the manifests of finished runs; the files of their rows
+    place, files, hdfs         a folder or a URL; complete files and the lock; HDFS
+    compact, merging           few large files in the place of many: the driver's and the worker's half
+    assignors                  the user's own assignors, and their files
+    repeat                     the command that repeats one run
+    ticking, errors            progress; errors that end a sweep
 """
 
 from __future__ import annotations

@@ -47,7 +47,6 @@ HOLDING_EACH_OTHER = (
     "cluster/network/",  # both ends of a connection, the network that they belong to, and what faults do to them
     "cluster/replica/",  # a partition, its leader, its followers
     "eventloop/",  # the loop, and what waits on it
-    "members/",
     "scenarios/",  # a step, the run that it is performed on, and what the run is made of
 )
 
