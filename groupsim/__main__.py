@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -13,7 +14,10 @@ def main() -> None:
         with patient_collector():  # the imports make a hundred thousand objects that stay, and little garbage
             from groupsim.cli.app import main as command
 
-            command()
+            try:
+                command()
+            finally:
+                gc.freeze()  # the process ends: Python's last search would visit every module's objects once more
     except KeyboardInterrupt:
         print("groupsim: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

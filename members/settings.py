@@ -27,6 +27,8 @@ from groupsim.members.keys import (
 from groupsim.members.profiles import ClientProfile, RebalanceTimeout
 from groupsim.protocol.values import frozen
 
+CLASSIC = "classic"
+"""The group protocol of before KIP-848, a value of group.protocol."""
 _LARGEST = 2**31 - 1
 _DEFAULTS = {key.name: key.default for key in CONSUMER_KEYS.values()}
 _RESET, _BY_DURATION = "auto.offset.reset", "by_duration:"
@@ -90,7 +92,7 @@ class ConsumerSettings:
     #: The duration of auto.offset.reset = by_duration:…; None for the other policies.
     reset_duration_ms: int | None = None
     #: The group protocol: "classic", or "consumer" (KIP-848).
-    group_protocol: str = "classic"
+    group_protocol: str = CLASSIC
     #: The coordinator's assignor that a member of a consumer group asks for; None: no preference.
     group_remote_assignor: str | None = None
     #: The properties that differ from the defaults, without secrets.

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from groupsim.assignors.base.errors import AssignorError
-from groupsim.assignors.server.registry import server_assignors
 
 GROUP_VERSION_SINCE: Final = (4, 0)
 """The first release that finalizes the feature `group.version` at 1: with 0 no group of the protocol can exist."""
@@ -57,6 +56,8 @@ def read_assignors(name: str, value: object) -> tuple[str, ...]:
 
     Raises ValueError: for a name that is no assignor of a broker, and for two of one name.
     """
+    from groupsim.assignors.server.registry import server_assignors  # read where the key is set, which is rare
+
     found = read_list(name, value)
     try:
         server_assignors(found)

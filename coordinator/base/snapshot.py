@@ -6,10 +6,14 @@ an instant.
 
 from __future__ import annotations
 
-from groupsim.coordinator.base.operation import Operation
+from typing import TYPE_CHECKING
+
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.values import frozen
+
+if TYPE_CHECKING:
+    from groupsim.coordinator.base.operation import Operation
 
 
 @frozen

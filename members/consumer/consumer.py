@@ -26,8 +26,6 @@ from groupsim.members.consumer.leave import close_process
 from groupsim.members.consumer.poll_loop import PollLoop
 from groupsim.members.consumer.rounds import Rounds
 from groupsim.members.consumer.workers import StuckWorkers
-from groupsim.members.consumer_protocol.membership import ConsumerMembership
-from groupsim.members.consumer_protocol.ownership import ConsumerOwnership
 from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure, PluginErrors
 from groupsim.members.fetch.fetcher import PullFetcher
@@ -41,7 +39,7 @@ from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership.owned import CALLBACKS
 from groupsim.members.profiles import PROFILES, ClientProfile, profile_under
-from groupsim.members.settings import ConsumerSettings, SettingError
+from groupsim.members.settings import CLASSIC, ConsumerSettings, SettingError
 from groupsim.members.subscription import (
     Assigned,
     Pattern,
@@ -62,7 +60,6 @@ if TYPE_CHECKING:
 
 ENFORCED = "rebalance enforced by user"
 _PLAIN = Behaviour()
-CLASSIC = "classic"  # the value of group.protocol
 STABLE = "STABLE"  # in a group of either protocol
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
 
@@ -267,14 +264,21 @@ class Consumer:
             member.commits = Committer(member)
             member.membership = self._membership_of(member, ownership)
         else:
-            reconciled = member.ownership = ConsumerOwnership(member)
-            member.commits = Committer(member)
-            member.membership = ConsumerMembership(member, reconciled)
+            self._join_by_consumer_protocol(member)
         self._rounds = member.rounds = Rounds(member)
         return member
 
     def _membership_of(self, member: Member, ownership: Ownership) -> Membership:
         return ClassicMembership(member, ownership)
+
+    def _join_by_consumer_protocol(self, member: Member) -> None:
+        # Imported here: a run of classic members starts without these dozen modules.
+        from groupsim.members.consumer_protocol.membership import ConsumerMembership
+        from groupsim.members.consumer_protocol.ownership import ConsumerOwnership
+
+        ownership = member.ownership = ConsumerOwnership(member)
+        member.commits = Committer(member)
+        member.membership = ConsumerMembership(member, ownership)
 
     def _fetcher_of(self, member: Member) -> Fetcher:
         if self._data is not None:

@@ -20,15 +20,18 @@ Sources: `AsyncKafkaConsumer.poll`, `checkInflightPoll`, `pollForFetches`, `Fetc
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.consumer.rounds import Rounds
-from groupsim.members.consumer_protocol.membership import ConsumerMembership
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
+from groupsim.members.settings import CLASSIC
+
+if TYPE_CHECKING:
+    from groupsim.members.consumer_protocol.membership import ConsumerMembership
 
 #: A Fetch that comes back wakes the thread again while it looks: by its partitions, and by itself.
 _AGAIN = 1
@@ -37,10 +40,11 @@ _PASS_US = 100  # from one such look to the next
 
 def poll_events_of(member: Member, rounds: Rounds) -> PollEvents | None:
     """Return the events of a member's polls; None for libraries, protocols and fetchers without them."""
-    membership, fetcher = member.membership, member.fetcher
-    if not isinstance(membership, ConsumerMembership) or type(fetcher) is not PullFetcher:
+    fetcher = member.fetcher
+    if member.settings.group_protocol == CLASSIC or type(fetcher) is not PullFetcher:
         return None
     has_events = member.profile.consumer_protocol.poll_events and member.behaviour.poll_timeout is not None
+    membership = cast("ConsumerMembership", member.membership)
     return PollEvents(member, membership, fetcher, rounds) if has_events else None
 
 
