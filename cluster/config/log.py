@@ -1,4 +1,4 @@
-"""The settings of a topic's log: a table with Kafka's names, defaults, ranges and the broker's synonyms.
+"""The settings of a topic's log: a table with Kafka's names, defaults and ranges.
 
 A topic's own setting precedes the broker's default, which precedes Kafka's. The table has every setting of a topic,
 including those of the leader and the controller (`min.insync.replicas`, `unclean.leader.election.enable`). Settings of
@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from attrs import evolve, field
 
+from groupsim.cluster.config.setting_names import TOPIC
 from groupsim.protocol.values import frozen
 
 NEVER: Final = 2**63 - 1
@@ -81,11 +82,10 @@ class LogConfig:
 
 @frozen
 class Setting:
-    """One row of the table: field, reader of the text, and the broker's name for the default."""
+    """One row of the table: field, and reader of the text."""
 
     field: str
     read: Callable[[Any], Any]
-    synonym: str | None = None
 
 
 class UnknownSetting(ValueError):
@@ -161,41 +161,37 @@ _LONG_OR_NONE = _number(-1, NEVER)
 
 TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {
-        "segment.bytes": Setting("segment_bytes", _number(1_048_576, _INT), "log.segment.bytes"),
+        "segment.bytes": Setting("segment_bytes", _number(1_048_576, _INT)),
         "internal.segment.bytes": Setting("segment_bytes", _number(1, _INT)),
-        "segment.ms": Setting("segment_ms", _LONG_FROM_1, "log.roll.ms"),
-        "segment.index.bytes": Setting("segment_index_bytes", _number(4, _INT), "log.index.size.max.bytes"),
-        "index.interval.bytes": Setting("index_interval_bytes", _number(0, _INT), "log.index.interval.bytes"),
-        "retention.ms": Setting("retention_ms", _LONG_OR_NONE, "log.retention.ms"),
-        "retention.bytes": Setting("retention_bytes", _number(-NEVER, NEVER), "log.retention.bytes"),
-        "cleanup.policy": Setting("cleanup_policy", _policy, "log.cleanup.policy"),
-        "min.cleanable.dirty.ratio": Setting("min_cleanable_dirty_ratio", _ratio, "log.cleaner.min.cleanable.ratio"),
-        "min.compaction.lag.ms": Setting("min_compaction_lag_ms", _LONG_FROM_0, "log.cleaner.min.compaction.lag.ms"),
-        "max.compaction.lag.ms": Setting("max_compaction_lag_ms", _LONG_FROM_1, "log.cleaner.max.compaction.lag.ms"),
-        "delete.retention.ms": Setting("delete_retention_ms", _LONG_FROM_0, "log.cleaner.delete.retention.ms"),
-        "max.message.bytes": Setting("max_message_bytes", _number(0, _INT), "message.max.bytes"),
-        "message.timestamp.type": Setting("message_timestamp_type", _timestamp_type, "log.message.timestamp.type"),
-        "message.timestamp.before.max.ms": Setting(
-            "message_timestamp_before_max_ms", _LONG_FROM_0, "log.message.timestamp.before.max.ms"
-        ),
-        "message.timestamp.after.max.ms": Setting(
-            "message_timestamp_after_max_ms", _LONG_FROM_0, "log.message.timestamp.after.max.ms"
-        ),
-        "min.insync.replicas": Setting("min_insync_replicas", _number(1, _INT), "min.insync.replicas"),
-        "unclean.leader.election.enable": Setting(
-            "unclean_leader_election_enable", _flag, "unclean.leader.election.enable"
-        ),
-        "flush.messages": Setting("flush_messages", _LONG_FROM_1, "log.flush.interval.messages"),
-        "flush.ms": Setting("flush_ms", _LONG_FROM_0, "log.flush.interval.ms"),
+        "segment.ms": Setting("segment_ms", _LONG_FROM_1),
+        "segment.index.bytes": Setting("segment_index_bytes", _number(4, _INT)),
+        "index.interval.bytes": Setting("index_interval_bytes", _number(0, _INT)),
+        "retention.ms": Setting("retention_ms", _LONG_OR_NONE),
+        "retention.bytes": Setting("retention_bytes", _number(-NEVER, NEVER)),
+        "cleanup.policy": Setting("cleanup_policy", _policy),
+        "min.cleanable.dirty.ratio": Setting("min_cleanable_dirty_ratio", _ratio),
+        "min.compaction.lag.ms": Setting("min_compaction_lag_ms", _LONG_FROM_0),
+        "max.compaction.lag.ms": Setting("max_compaction_lag_ms", _LONG_FROM_1),
+        "delete.retention.ms": Setting("delete_retention_ms", _LONG_FROM_0),
+        "max.message.bytes": Setting("max_message_bytes", _number(0, _INT)),
+        "message.timestamp.type": Setting("message_timestamp_type", _timestamp_type),
+        "message.timestamp.before.max.ms": Setting("message_timestamp_before_max_ms", _LONG_FROM_0),
+        "message.timestamp.after.max.ms": Setting("message_timestamp_after_max_ms", _LONG_FROM_0),
+        "min.insync.replicas": Setting("min_insync_replicas", _number(1, _INT)),
+        "unclean.leader.election.enable": Setting("unclean_leader_election_enable", _flag),
+        "flush.messages": Setting("flush_messages", _LONG_FROM_1),
+        "flush.ms": Setting("flush_ms", _LONG_FROM_0),
     }
 )
+_SYNONYMS: Final[Mapping[str, str]] = {TOPIC[name].synonyms[0]: name for name in TOPIC_SETTINGS if name in TOPIC}
+"""The broker's setting in the same unit → the topic's setting whose default it is."""
 
 BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {
         "log.roll.hours": Setting("segment_ms", _scaled(3_600_000, _LONG_FROM_1)),
         "log.retention.hours": Setting("retention_ms", _scaled(3_600_000, _LONG_OR_NONE)),
         "log.retention.minutes": Setting("retention_ms", _scaled(60_000, _LONG_OR_NONE)),
-        **{row.synonym: row for row in TOPIC_SETTINGS.values() if row.synonym},
+        **{synonym: TOPIC_SETTINGS[name] for synonym, name in _SYNONYMS.items()},
         "log.retention.check.interval.ms": Setting("log_retention_check_interval_ms", _LONG_FROM_1),
         "log.segment.delete.delay.ms": Setting("file_delete_delay_ms", _LONG_FROM_0),
         "log.cleaner.backoff.ms": Setting("log_cleaner_backoff_ms", _LONG_FROM_1),
@@ -207,29 +203,7 @@ BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
 )
 """The broker's defaults for topics, and its own settings; of two names for a field the later one precedes."""
 
-WITHOUT_EFFECT: Final = frozenset(
-    {
-        "compression.type",
-        "compression.gzip.level",
-        "compression.lz4.level",
-        "compression.zstd.level",
-        "errors.deadletterqueue.group.enable",
-        "file.delete.delay.ms",
-        "follower.replication.throttled.replicas",
-        "leader.replication.throttled.replicas",
-        "local.retention.bytes",
-        "local.retention.ms",
-        "max.decompressed.message.bytes",
-        "message.downconversion.enable",
-        "preallocate",
-        "remote.copy.lag.bytes",
-        "remote.copy.lag.ms",
-        "remote.log.copy.disable",
-        "remote.log.delete.on.disable",
-        "remote.storage.enable",
-        "segment.jitter.ms",
-    }
-)
+WITHOUT_EFFECT: Final = frozenset(TOPIC.keys() - TOPIC_SETTINGS.keys() | {"message.downconversion.enable"})
 """Kafka's settings of topics without effect here: no compression, no tiered storage, no quotas, no jitter."""
 
 
@@ -265,8 +239,7 @@ def _filled(settings: Mapping[str, Any], config: LogConfig, table: Mapping[str, 
 
 
 def _unknown(name: str, table: Mapping[str, Setting], what: str) -> str:
-    for topic_name, row in TOPIC_SETTINGS.items():
-        if row.synonym == name and table is TOPIC_SETTINGS:
-            return f"{name} is a broker's setting; a topic's is called {topic_name}"
+    if name in _SYNONYMS and table is TOPIC_SETTINGS:
+        return f"{name} is a broker's setting; a topic's is called {_SYNONYMS[name]}"
     near = get_close_matches(name, [*table, *WITHOUT_EFFECT], 1)
     return f"unknown {what} {name}" + (f"; did you mean {near[0]}?" if near else f"; known are {', '.join(table)}")

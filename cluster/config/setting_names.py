@@ -88,33 +88,33 @@ TOPIC_NAME_OF: Final[Mapping[str, str]] = {synonym: name for name, row in TOPIC.
 """Broker's setting → the topic's setting whose default it is."""
 
 _BROKER_ROWS = """
-auto.create.topics.enable BOOLEAN
-auto.leader.rebalance.enable BOOLEAN
-broker.heartbeat.interval.ms INT
-broker.id INT
-broker.rack STRING
-broker.session.timeout.ms INT
-default.replication.factor INT
-group.consumer.assignment.interval.ms INT
-group.consumer.assignors LIST
-group.consumer.heartbeat.interval.ms INT
-group.consumer.max.assignment.interval.ms INT
-group.consumer.max.heartbeat.interval.ms INT
-group.consumer.max.session.timeout.ms INT
-group.consumer.max.size INT
-group.consumer.migration.policy STRING
-group.consumer.min.assignment.interval.ms INT
-group.consumer.min.heartbeat.interval.ms INT
-group.consumer.min.session.timeout.ms INT
+auto.create.topics.enable BOOLEAN Whether a topic is created when a client asks for its metadata.
+auto.leader.rebalance.enable BOOLEAN Whether leaders move back to the preferred replicas from time to time.
+broker.heartbeat.interval.ms INT The time between two heartbeats of a broker to the controller.
+broker.id INT The number of this broker.
+broker.rack STRING The rack of this broker.
+broker.session.timeout.ms INT The time without heartbeats after which the controller fences a broker.
+default.replication.factor INT How many replicas a new topic has that asks for no number.
+group.consumer.assignment.interval.ms INT The least time between two targets of a group of the consumer protocol.
+group.consumer.assignors LIST The assignors of groups of the consumer protocol, the default first.
+group.consumer.heartbeat.interval.ms INT The heartbeat interval that members of the consumer protocol are given.
+group.consumer.max.assignment.interval.ms INT The greatest assignment interval that a group may have.
+group.consumer.max.heartbeat.interval.ms INT The greatest heartbeat interval that a group may have.
+group.consumer.max.session.timeout.ms INT The greatest session timeout that a group of the consumer protocol may have.
+group.consumer.max.size INT How many members a group of the consumer protocol may have.
+group.consumer.migration.policy STRING Which groups with members change between the classic and the consumer protocol.
+group.consumer.min.assignment.interval.ms INT The least assignment interval that a group may have.
+group.consumer.min.heartbeat.interval.ms INT The least heartbeat interval that a group may have.
+group.consumer.min.session.timeout.ms INT The least session timeout that a group of the consumer protocol may have.
 group.consumer.regex.refresh.interval.ms INT
-group.consumer.session.timeout.ms INT
-group.coordinator.rebalance.protocols LIST
-group.initial.rebalance.delay.ms INT
-group.max.session.timeout.ms INT
-group.max.size INT
-group.min.session.timeout.ms INT
-leader.imbalance.check.interval.seconds LONG
-log.cleaner.backoff.ms LONG
+group.consumer.session.timeout.ms INT How long a member of the consumer protocol may be silent.
+group.coordinator.rebalance.protocols LIST The kinds of groups that brokers take.
+group.initial.rebalance.delay.ms INT How long the first rebalance of an empty group waits for more members.
+group.max.session.timeout.ms INT The longest session timeout that a member may ask for.
+group.max.size INT How many members a group may have.
+group.min.session.timeout.ms INT The shortest session timeout that a member may ask for.
+leader.imbalance.check.interval.seconds LONG The time between two checks for leaders that could move back.
+log.cleaner.backoff.ms LONG How long the cleaner sleeps when there is nothing to compact.
 log.cleaner.delete.retention.ms LONG
 log.cleaner.max.compaction.lag.ms LONG
 log.cleaner.min.cleanable.ratio DOUBLE
@@ -128,53 +128,58 @@ log.message.timestamp.after.max.ms LONG
 log.message.timestamp.before.max.ms LONG
 log.message.timestamp.type STRING
 log.retention.bytes LONG
-log.retention.check.interval.ms LONG
-log.retention.hours INT
-log.retention.minutes INT
+log.retention.check.interval.ms LONG The time between two checks for segments to delete.
+log.retention.hours INT The age in hours above which a segment is deleted.
+log.retention.minutes INT The age in minutes above which a segment is deleted; stronger than the hours.
 log.retention.ms LONG
-log.roll.hours INT
+log.roll.hours INT The age in hours at which a segment is closed though it is not full.
 log.roll.ms LONG
 log.segment.bytes INT
 message.max.bytes INT
 min.insync.replicas INT
-node.id INT
-num.partitions INT
-offset.metadata.max.bytes INT
-offsets.commit.timeout.ms INT
-offsets.load.buffer.size INT
-offsets.retention.check.interval.ms LONG
-offsets.retention.minutes INT
-offsets.topic.num.partitions INT
-offsets.topic.replication.factor SHORT
-offsets.topic.segment.bytes INT
+node.id INT The number of this node.
+num.partitions INT How many partitions a new topic has that asks for no number.
+offset.metadata.max.bytes INT The longest metadata that may be committed with an offset.
+offsets.commit.timeout.ms INT How long a commit waits for the replicas of the offsets topic.
+offsets.load.buffer.size INT How much of the offsets topic is read at once when a coordinator loads.
+offsets.retention.check.interval.ms LONG The time between two checks for offsets that have expired.
+offsets.retention.minutes INT How long offsets are kept when a group has become empty.
+offsets.topic.num.partitions INT How many partitions the offsets topic has.
+offsets.topic.replication.factor SHORT How many replicas the offsets topic has.
+offsets.topic.segment.bytes INT The size of a segment of the offsets topic.
 producer.id.expiration.check.interval.ms INT
-producer.id.expiration.ms INT
-replica.fetch.backoff.ms INT
-replica.fetch.max.bytes INT
-replica.fetch.min.bytes INT
-replica.fetch.response.max.bytes INT
-replica.fetch.wait.max.ms INT
-replica.high.watermark.checkpoint.interval.ms LONG
-replica.lag.time.max.ms LONG
-replica.selector.class STRING
-replica.socket.timeout.ms INT
-request.timeout.ms INT
-transaction.abort.timed.out.transaction.cleanup.interval.ms INT
-transaction.max.timeout.ms INT
-transaction.remove.expired.transaction.cleanup.interval.ms INT
-transaction.state.log.load.buffer.size INT
-transaction.state.log.min.isr INT
-transaction.state.log.num.partitions INT
-transaction.state.log.replication.factor SHORT
-transaction.state.log.segment.bytes INT
-transactional.id.expiration.ms INT
+producer.id.expiration.ms INT How long a partition remembers a producer that has stopped sending.
+replica.fetch.backoff.ms INT How long a follower waits after a fetch that failed.
+replica.fetch.max.bytes INT How many bytes of a partition a follower asks for at once.
+replica.fetch.min.bytes INT How many bytes a fetch of a follower waits for.
+replica.fetch.response.max.bytes INT How many bytes a follower asks for at once.
+replica.fetch.wait.max.ms INT How long a fetch of a follower waits for records.
+replica.high.watermark.checkpoint.interval.ms LONG The time between two writes of the high watermarks to disk.
+replica.lag.time.max.ms LONG How long a follower may lag before it is taken out of the in-sync replicas.
+replica.selector.class STRING The class that chooses the replica a consumer fetches from.
+replica.socket.timeout.ms INT How long a follower waits for an answer of the leader.
+request.timeout.ms INT How long a request between brokers may take.
+transaction.abort.timed.out.transaction.cleanup.interval.ms INT The time between two checks for transactions to abort.
+transaction.max.timeout.ms INT The longest timeout that a transaction may ask for.
+transaction.remove.expired.transaction.cleanup.interval.ms INT The time between two checks for ids that have expired.
+transaction.state.log.load.buffer.size INT How much of the transaction topic is read at once when a coordinator loads.
+transaction.state.log.min.isr INT How many replicas of the transaction topic must be in sync for an append.
+transaction.state.log.num.partitions INT How many partitions the transaction topic has.
+transaction.state.log.replication.factor SHORT How many replicas the transaction topic has.
+transaction.state.log.segment.bytes INT The size of a segment of the transaction topic.
+transactional.id.expiration.ms INT How long a transactional id is kept that is not used.
 unclean.leader.election.enable BOOLEAN
 unclean.leader.election.interval.ms LONG
 """
 
-_EFFECTIVE: Final[Mapping[str, str]] = dict(row.split() for row in _BROKER_ROWS.strip().splitlines())
-BROKER_TYPES: Final[Mapping[str, str]] = {**_EFFECTIVE, **{name: kind for name, (kind, _) in INERT.items()}}
+_EFFECTIVE: Final = {
+    name: (kind, " ".join(text)) for name, kind, *text in (row.split() for row in _BROKER_ROWS.strip().splitlines())
+}
+BROKER_TYPES: Final[Mapping[str, str]] = {name: row[0] for rows in (_EFFECTIVE, INERT) for name, row in rows.items()}
 """The type of each setting of a broker, including those without effect here."""
+
+BROKER_TEXTS: Final[Mapping[str, str]] = {name: text for name, (_, text) in _EFFECTIVE.items() if text}
+"""The documentation of settings with an effect; a default of topics has that of the topic's setting."""
 
 INTERNAL: Final = frozenset(
     {
@@ -226,106 +231,17 @@ transaction.partition.verification.enable unclean.leader.election.enable
 DYNAMIC: Final = frozenset(_DYNAMIC_NAMES.split())
 """The settings of a broker that can change while it runs."""
 
-_READ_ONLY_NAMES = """
-add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms advertised.listeners
-alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
-alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name auto.create.topics.enable
-auto.leader.rebalance.enable broker.heartbeat.interval.ms broker.id broker.rack broker.session.timeout.ms
-client.quota.callback.class connection.failed.authentication.delay.ms connections.max.idle.ms
-connections.max.reauth.ms controlled.shutdown.enable controller.listener.names
+_UNDESCRIBED_NAMES = """
 controller.performance.always.log.threshold.ms controller.performance.sample.period.ms
-controller.quorum.append.linger.ms controller.quorum.auto.join.enable controller.quorum.bootstrap.servers
-controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
-controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes controller.quorum.fetch.timeout.ms
-controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
-controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms
-create.topic.policy.class.name default.replication.factor delegation.token.expiry.check.interval.ms
-delegation.token.expiry.time.ms delegation.token.max.lifetime.ms delegation.token.secret.key
-delete.records.purgatory.purge.interval.requests delete.topic.enable early.start.listeners fetch.max.bytes
-fetch.purgatory.purge.interval.requests group.consumer.assignors group.consumer.heartbeat.interval.ms
-group.consumer.max.assignment.interval.ms group.consumer.max.heartbeat.interval.ms
-group.consumer.max.session.timeout.ms group.consumer.max.size group.consumer.migration.policy
-group.consumer.min.assignment.interval.ms group.consumer.min.heartbeat.interval.ms
-group.consumer.min.session.timeout.ms group.consumer.regex.refresh.interval.ms group.consumer.session.timeout.ms
-group.coordinator.append.linger.ms group.coordinator.background.threads group.coordinator.rebalance.protocols
-group.coordinator.threads group.initial.rebalance.delay.ms group.max.session.timeout.ms group.max.size
-group.min.session.timeout.ms group.share.assignors group.share.delivery.count.limit
-group.share.dlq.manager.class.name group.share.heartbeat.interval.ms group.share.initialize.retry.interval.ms
-group.share.max.assignment.interval.ms group.share.max.delivery.count.limit
-group.share.max.heartbeat.interval.ms group.share.max.partition.max.record.locks
-group.share.max.record.lock.duration.ms group.share.max.session.timeout.ms group.share.max.share.sessions
-group.share.max.size group.share.min.assignment.interval.ms group.share.min.delivery.count.limit
-group.share.min.heartbeat.interval.ms group.share.min.partition.max.record.locks
-group.share.min.record.lock.duration.ms group.share.min.session.timeout.ms
-group.share.partition.max.record.locks group.share.persister.class.name group.share.record.lock.duration.ms
-group.share.session.timeout.ms group.streams.acceptable.recovery.lag group.streams.assignors
-group.streams.heartbeat.interval.ms group.streams.initial.rebalance.delay.ms
-group.streams.max.assignment.interval.ms group.streams.max.heartbeat.interval.ms
-group.streams.max.session.timeout.ms group.streams.max.size group.streams.max.standby.replicas
-group.streams.max.warmup.replicas group.streams.min.assignment.interval.ms
-group.streams.min.heartbeat.interval.ms group.streams.min.session.timeout.ms
-group.streams.min.task.offset.interval.ms group.streams.num.standby.replicas group.streams.num.warmup.replicas
-group.streams.rack.aware.assignment.tags group.streams.session.timeout.ms group.streams.task.offset.interval.ms
-group.streams.topology.description.plugin.class initial.broker.registration.timeout.ms
-inter.broker.listener.name internal.metadata.delete.delay.millis internal.metadata.log.segment.bytes
-internal.metadata.max.batch.size.in.bytes kafka.metrics.polling.interval.secs kafka.metrics.reporters
-leader.imbalance.check.interval.seconds log.cleaner.enable log.dir log.dir.failure.timeout.ms log.dirs
-log.flush.offset.checkpoint.interval.ms log.flush.scheduler.interval.ms
-log.flush.start.offset.checkpoint.interval.ms log.initial.task.delay.ms log.retention.check.interval.ms
-log.retention.hours log.retention.minutes log.roll.hours log.roll.jitter.hours
-max.incremental.fetch.session.cache.slots max.request.partition.size.limit metadata.log.dir
-metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms metadata.log.segment.bytes
-metadata.log.segment.ms metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms
-metrics.num.samples metrics.recording.level metrics.sample.window.ms node.id num.partitions
-num.replica.alter.log.dirs.threads offset.metadata.max.bytes offsets.commit.timeout.ms offsets.load.buffer.size
-offsets.retention.check.interval.ms offsets.retention.minutes offsets.topic.compression.codec
-offsets.topic.num.partitions offsets.topic.replication.factor offsets.topic.segment.bytes process.roles
-producer.id.expiration.check.interval.ms producer.purgatory.purge.interval.requests queued.max.request.bytes
-queued.max.requests quota.window.num quota.window.size.seconds remote.log.index.file.cache.ttl.ms
-remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
-remote.log.manager.fetch.quota.window.num remote.log.manager.fetch.quota.window.size.seconds
-remote.log.manager.task.interval.ms remote.log.manager.task.retry.backoff.max.ms
-remote.log.manager.task.retry.backoff.ms remote.log.manager.task.retry.jitter
-remote.log.manager.thread.pool.size remote.log.metadata.custom.metadata.max.bytes
-remote.log.metadata.manager.class.name remote.log.metadata.manager.class.path
-remote.log.metadata.manager.impl.prefix remote.log.metadata.manager.listener.name
-remote.log.reader.max.pending.tasks remote.log.storage.manager.class.name remote.log.storage.manager.class.path
-remote.log.storage.manager.impl.prefix remote.log.storage.system.enable replica.fetch.backoff.ms
-replica.fetch.max.bytes replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms
-replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms replica.selector.class
-replica.socket.receive.buffer.bytes replica.socket.timeout.ms replication.quota.window.num
-replication.quota.window.size.seconds request.timeout.ms sasl.client.callback.handler.class
-sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
-sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.mechanism.controller.protocol
-sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
-sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
-sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
-sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
-sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
-sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.template.file
-sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
-sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
-sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
-sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
-sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope
-sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
-sasl.server.callback.handler.class sasl.server.max.receive.size security.inter.broker.protocol
-security.providers server.max.startup.time.ms share.coordinator.append.linger.ms
-share.coordinator.cold.partition.snapshot.interval.ms share.coordinator.load.buffer.size
-share.coordinator.snapshot.update.records.per.snapshot share.coordinator.state.topic.compression.codec
-share.coordinator.state.topic.min.isr share.coordinator.state.topic.num.partitions
-share.coordinator.state.topic.prune.interval.ms share.coordinator.state.topic.replication.factor
-share.coordinator.state.topic.segment.bytes share.coordinator.threads share.coordinator.write.timeout.ms
-share.fetch.purgatory.purge.interval.requests socket.connection.setup.timeout.max.ms
-socket.connection.setup.timeout.ms socket.listen.backlog.size socket.receive.buffer.bytes
-socket.request.max.bytes socket.send.buffer.bytes ssl.allow.dn.changes ssl.allow.san.changes
-ssl.principal.mapping.rules telemetry.max.bytes transaction.abort.timed.out.transaction.cleanup.interval.ms
-transaction.max.timeout.ms transaction.remove.expired.transaction.cleanup.interval.ms
-transaction.state.log.load.buffer.size transaction.state.log.min.isr transaction.state.log.num.partitions
-transaction.state.log.replication.factor transaction.state.log.segment.bytes transaction.two.phase.commit.enable
-transactional.id.expiration.ms unclean.leader.election.interval.ms unstable.api.versions.enable
-unstable.feature.versions.enable
+group.share.dlq.manager.class.name group.share.initialize.retry.interval.ms group.share.persister.class.name
+group.streams.acceptable.recovery.lag group.streams.max.warmup.replicas group.streams.min.task.offset.interval.ms
+group.streams.num.warmup.replicas group.streams.task.offset.interval.ms internal.metadata.delete.delay.millis
+internal.metadata.log.segment.bytes internal.metadata.max.batch.size.in.bytes log.initial.task.delay.ms
+remote.log.index.file.cache.ttl.ms remote.log.manager.task.retry.backoff.max.ms
+remote.log.manager.task.retry.backoff.ms remote.log.manager.task.retry.jitter server.max.startup.time.ms
+share.coordinator.cold.partition.snapshot.interval.ms share.coordinator.state.topic.prune.interval.ms
+unstable.api.versions.enable unstable.feature.versions.enable
 """
 
-READ_ONLY: Final = frozenset(_READ_ONLY_NAMES.split())
-"""The settings of a broker that cannot change while it runs."""
+READ_ONLY: Final = frozenset((BROKER_TYPES.keys() - DYNAMIC) | set(_UNDESCRIBED_NAMES.split()))
+"""The settings of a broker that cannot change while it runs; it never describes some of them."""
