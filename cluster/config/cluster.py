@@ -7,8 +7,9 @@ accepts a broker's properties.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -220,44 +221,25 @@ _REPLICA: Final = _kafka_names(ReplicaConfig, _OWN_OF_REPLICA)
 _ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transactions": TRANSACTION_KEYS}
 
 
+_HOMES: Final[Mapping[str, Collection[str]]] = {
+    "coordinator": BROKER_KEYS,
+    **_ATTRIBUTES,
+    "log": BROKER_SETTINGS,
+    "cluster": _CLUSTER,
+    "acl": _ACL,
+    "loading": (_LOAD_BUFFER,),
+}
+"""The settings that each part of the configuration has; a setting may belong to several parts."""
+_OWN: Final = ("broker.version", "broker.defects")
+
+
 def _homes(name: str) -> list[str]:
     """Return the parts that a setting configures."""
-    homes = []
-    if name in BROKER_KEYS or name in LEFT_OUT or name in ("broker.version", "broker.defects"):
-        homes.append("coordinator")
-    if name in _CONTROLLER:
-        homes.append("controller")
-    if name in _REPLICA:
-        homes.append("replica")
-    if name in TRANSACTION_KEYS:
-        homes.append("transactions")
-    if name in BROKER_SETTINGS:
-        homes.append("log")
-    if name in _CLUSTER:
-        homes.append("cluster")
-    if name == _LOAD_BUFFER:
-        homes.append("loading")
-    if name in _ACL:
-        homes.append("acl")
-    return homes
+    homes = [home for home, names in _HOMES.items() if name in names]
+    return ["coordinator", *homes] if name in LEFT_OUT or name in _OWN else homes
 
 
-KNOWN: Final = tuple(
-    dict.fromkeys(
-        [
-            *BROKER_KEYS,
-            *_CONTROLLER,
-            *_REPLICA,
-            *TRANSACTION_KEYS,
-            *BROKER_SETTINGS,
-            *_CLUSTER,
-            *_ACL,
-            _LOAD_BUFFER,
-            "broker.version",
-            "broker.defects",
-        ]
-    )
-)
+KNOWN: Final = tuple(dict.fromkeys((*chain.from_iterable(_HOMES.values()), *_OWN)))
 """Every broker setting that has an effect here. `broker.version` and `broker.defects` are groupsim's own."""
 
 

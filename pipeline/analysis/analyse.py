@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -57,6 +57,7 @@ from groupsim.pipeline.tables.schemas import TRACES
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from groupsim.pipeline.experiment import Experiment
     from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.engines import EngineOptions
 
@@ -66,35 +67,7 @@ COSTS = ("unserved_us", "lag_area", "duplicates", "lost", "evictions", "poll_evi
 LARGE = 1_000_000  # observations from which Spark on two cores is done sooner (docs/sweeps.md has the figures)
 
 
-class CellLike(Protocol):
-    """A cell of an experiment."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-
-
-class ExperimentLike(Protocol):
-    """The fields of an experiment that the analysis reads."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def question(self) -> str: ...
-    @property
-    def cells(self) -> Sequence[CellLike]: ...
-    @property
-    def seeds(self) -> Sequence[int]: ...
-    @property
-    def baseline(self) -> int: ...
-    @property
-    def given(self) -> Sequence[str]: ...
-    @property
-    def goals(self) -> Sequence[Any]: ...
-
-
-def goals_of(experiment: ExperimentLike) -> tuple[StatedGoal, ...]:
+def goals_of(experiment: Experiment) -> tuple[StatedGoal, ...]:
     """The experiment's goals; without any, unserved time first and lag second."""
     directions = {"minimise": "lower", "maximise": "higher"}
     return (
@@ -106,7 +79,7 @@ def goals_of(experiment: ExperimentLike) -> tuple[StatedGoal, ...]:
     )
 
 
-def answer_of(experiment: ExperimentLike, read: Reader) -> tuple[Answer, pa.Table]:
+def answer_of(experiment: Experiment, read: Reader) -> tuple[Answer, pa.Table]:
     """The answer to an experiment from its tables; with the observations it rests on. Writes nothing."""
     seen = observations(read)
     return _answer(experiment, Here(seen)), seen
@@ -158,13 +131,13 @@ def _about(directory: Directory) -> int:
     return of_runs + sum(directory.count(name) for name in ("stops", "deliveries", REBALANCES))
 
 
-def _answer(experiment: ExperimentLike, seen: Seen) -> Answer:
+def _answer(experiment: Experiment, seen: Seen) -> Answer:
     """The answer; with given axes, one for each of their values and all together."""
     whole = _Analysis(experiment, seen)
     if not experiment.given:
         return whole.answer()
 
-    def one(part: ExperimentLike) -> Answer:
+    def one(part: Experiment) -> Answer:
         return _Analysis(part, seen.of([cell.number for cell in part.cells])).answer()
 
     every = effects(whole.cells, whole.labels, experiment.baseline, whole.goals[:2])
@@ -174,7 +147,7 @@ def _answer(experiment: ExperimentLike, seen: Seen) -> Answer:
 class _Analysis:
     """One analysis under way: the observations, and the results so far."""
 
-    def __init__(self, experiment: ExperimentLike, seen: Seen) -> None:
+    def __init__(self, experiment: Experiment, seen: Seen) -> None:
         self.experiment = experiment
         self.goals = goals_of(experiment)
         self.seen = seen

@@ -99,8 +99,8 @@ class StatedGoal:
 
     metric: str
     better: str
-    at_most: int | None = None
-    at_least: int | None = None
+    at_most: int | float | None = None
+    at_least: int | float | None = None
 
     @property
     def of(self) -> Metric:
@@ -119,7 +119,7 @@ class Limit:
 
     metric: str
     bound: str
-    limit: int
+    limit: int | float
     value: float | None
     keeps: bool
     surely: bool
@@ -295,9 +295,12 @@ def to_document(answer: Answer) -> dict[str, Any]:
 def from_document(document: Mapping[str, Any]) -> Answer:
     """The answer in a JSON document; `ValueError` when another version of groupsim wrote it."""
     import cattrs
+    from cattrs.strategies import configure_union_passthrough
 
     if document.get("schema") != SCHEMA:
         raise ValueError(
             f"the answer has schema {document.get('schema')!r}, this groupsim reads {SCHEMA}: analyse again"
         )
-    return cattrs.Converter(forbid_extra_keys=False).structure(document, Answer)
+    converter = cattrs.Converter(forbid_extra_keys=False)
+    configure_union_passthrough(int | float | None, converter)  # a bound of a count may have a fraction
+    return converter.structure(document, Answer)

@@ -52,7 +52,7 @@ def limits(cell: Observed, statistics: Mapping[str, Statistic], goals: Sequence[
     return tuple(found)
 
 
-def _limit(cell: Observed, found: Statistic, bound: str, limit: int, sign: int) -> Limit:
+def _limit(cell: Observed, found: Statistic, bound: str, limit: int | float, sign: int) -> Limit:
     def keeps(value: float | None) -> bool:
         return value is None or sign * value <= sign * limit
 

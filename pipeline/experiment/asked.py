@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from groupsim.pipeline.experiment.changing import shown
-from groupsim.pipeline.experiment.goals import GoalMetric
 from groupsim.pipeline.experiment.grid import GridColumn, Value
 from groupsim.pipeline.experiment.model import Goal
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, nearest, suggest
 from groupsim.scenarios.loading.changes import Change, read_change
+
+if TYPE_CHECKING:
+    from groupsim.pipeline.tables.metrics import Metric
 
 
 @frozen
@@ -108,7 +111,7 @@ AS_WRITTEN = Asked()
 _GOAL = re.compile(r"(?P<metric>[\w-]+)\s*(?:(?P<bound><=|>=)\s*(?P<limit>\S.*))?")
 
 
-def goals_named(texts: Sequence[str], metrics: Mapping[str, GoalMetric]) -> tuple[Goal, ...]:
+def goals_named(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[Goal, ...]:
     """The goals of `--goal METRIC` or `--goal METRIC<=LIMIT`, in order; `_us` may be left out of a name.
 
     Raises ScenarioError for a name that no metric has, with all names, and for a limit that is none.
@@ -122,7 +125,7 @@ def goals_named(texts: Sequence[str], metrics: Mapping[str, GoalMetric]) -> tupl
     return tuple(found.values())
 
 
-def _goal_named(text: str, metrics: Mapping[str, GoalMetric]) -> Goal:
+def _goal_named(text: str, metrics: Mapping[str, Metric]) -> Goal:
     parts = _GOAL.fullmatch(text)
     if parts is None:
         raise _refused(text, "this is no METRIC, METRIC<=LIMIT or METRIC>=LIMIT", "such as --goal unserved_us")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from groupsim.pipeline.experiment.file import GoalSpec
 from groupsim.pipeline.experiment.grid import GridColumn, label_among
@@ -12,23 +12,18 @@ from groupsim.scenarios.language.mistakes import Collector, Wrong
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import quote
 
-
-class GoalMetric(Protocol):
-    """What is needed of a metric: which way is better, and a bound as people write it, in the unit of its column."""
-
-    @property
-    def better(self) -> str: ...
-    def parse(self, text: str) -> int: ...
+if TYPE_CHECKING:
+    from groupsim.pipeline.tables.metrics import Metric
 
 
-def known_metrics() -> Mapping[str, GoalMetric]:
+def known_metrics() -> Mapping[str, Metric]:
     """Return the metrics of the analysis, imported at the first use."""
     from groupsim.pipeline.tables.metrics import METRICS
 
     return METRICS
 
 
-def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, GoalMetric]) -> tuple[Goal, ...]:
+def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, Metric]) -> tuple[Goal, ...]:
     """The goals of a file, in terms of these metrics. Raises errors for `problems_of`."""
     collector = Collector()
     found = [collector.attempt(("goals", index), _goal, spec, metrics) for index, spec in enumerate(specs)]
@@ -41,7 +36,7 @@ def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, GoalMetric]) -> tu
     return tuple(found)
 
 
-def _goal(spec: GoalSpec, metrics: Mapping[str, GoalMetric]) -> Goal:
+def _goal(spec: GoalSpec, metrics: Mapping[str, Metric]) -> Goal:
     metric = spec.minimise or spec.maximise
     if metric is None or (spec.minimise and spec.maximise):
         raise Wrong("a goal has one metric", "write `minimise: …` or `maximise: …`")
@@ -57,7 +52,7 @@ def _goal(spec: GoalSpec, metrics: Mapping[str, GoalMetric]) -> Goal:
     return Goal(metric, way, at_most, at_least)
 
 
-def _bound(metric: GoalMetric, found: object) -> int | float | None:
+def _bound(metric: Metric, found: object) -> int | float | None:
     """A bound in the metric's unit. A fraction of a count stays one: means over seeds are compared with it."""
     if found is None:
         return None

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from groupsim.pipeline.page.compact import SHOWN
 from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from groupsim.pipeline.sweep.directory import Directory
 
 Key = tuple[int, int]
 Rows = dict[str, list[tuple[Any, ...]]]
-
-
-class Tables(Protocol):
-    """The fields of a sweep's directory that are read here."""
-
-    def tables(self, name: str, columns: Sequence[str] | None = None, runs: Collection[Key] | None = None) -> pa.Table:
-        """One table, or some columns or runs of it, sorted by cell and seed."""
 
 
 @frozen
@@ -52,7 +45,7 @@ def standing(values: Mapping[int, Mapping[int, int]], first: Sequence[int], sign
 class Reader:
     """Reads the rows of single runs: of each table the one file that has the run."""
 
-    def __init__(self, directory: Tables) -> None:
+    def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
     def rows(self, cell: int, seed: int) -> Rows:

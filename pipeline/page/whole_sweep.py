@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -13,7 +13,7 @@ from groupsim.pipeline.page.assumed import Assumed, assumed
 from groupsim.pipeline.page.budget import RUNS_BYTES, within
 from groupsim.pipeline.page.compact import pack
 from groupsim.pipeline.page.one_run import causes
-from groupsim.pipeline.page.sweep_runs import Reader, Standing, Tables, standing
+from groupsim.pipeline.page.sweep_runs import Reader, Standing, standing
 from groupsim.pipeline.page.verdict import verdict
 from groupsim.pipeline.tables.metrics import RUN_METRICS
 from groupsim.scenarios.language.properties import without_secrets
@@ -23,6 +23,7 @@ from groupsim.scenarios.story.words import count
 if TYPE_CHECKING:
     from groupsim.pipeline.analysis import Answer
     from groupsim.pipeline.experiment import Experiment
+    from groupsim.pipeline.sweep.directory import Directory
 
 MANY_HEADLINES = 2_000  # of larger sweeps only the runs on the page have a sentence
 MANY_FAILURES = 200
@@ -32,15 +33,7 @@ RUN_COLUMNS = ("cell", "seed", "status", "error", "repeat", "headline", *(metric
 Run = Mapping[str, Any]
 
 
-class DirectoryLike(Tables, Protocol):
-    """The fields of a sweep's directory that the page reads."""
-
-    @property
-    def experiment(self) -> Experiment:
-        """What was swept."""
-
-
-def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
+def sweep_page(directory: Directory, answer: Answer) -> str:
     """The page of a sweep as HTML.
 
     `directory` has the tables, `answer` is their analysis. Raises PageError when plotly is missing.
@@ -90,7 +83,9 @@ def _subtitle(answer: Answer, runs: int) -> str:
 # --- runs -----------------------------------------------------------------------------------------------------------
 
 
-def _whole_runs(directory: Tables, answer: Answer, runs: Sequence[Run]) -> tuple[dict[Standing, dict[str, Any]], int]:
+def _whole_runs(
+    directory: Directory, answer: Answer, runs: Sequence[Run]
+) -> tuple[dict[Standing, dict[str, Any]], int]:
     """Runs with all their rows, as many as there is room for."""
     goal = answer.goals[0]
     # A pooled metric has no value per run; the unserved time of the whole run ranks the runs then.

@@ -404,6 +404,17 @@ def test_results_are_written_and_read_back(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "results" / "answer.json").read_text())["schema"] == 1
 
 
+def test_bound_with_a_fraction_is_read_back(tmp_path: Path) -> None:
+    """A bound of 2.5 rebalances is 2.5 in the answer that is read, too."""
+    goals = (Goal("rebalances", "minimise", at_most=2.5),)
+    made = _stopped(ONE_AXIS, 8, lambda cell: cell * S, rebalances=lambda cell, seed: cell + 1)
+    answer = analyse(on_disk(tmp_path, experiment(ONE_AXIS, 8, goals), made), EngineOptions("pool"))
+    assert [cell.keeps for cell in answer.cells] == [True, True, False]
+    found = read_answer(Place.at(tmp_path))
+    assert found == answer
+    assert (found.goals[0].at_most, found.cells[0].limits[0].limit) == (2.5, 2.5)
+
+
 def test_sweep_without_a_finished_run_has_an_answer_that_says_so() -> None:
     """Only failures, or nothing at all: no numbers, no crash, the failures counted."""
     made = Made()
