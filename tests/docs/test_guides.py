@@ -39,10 +39,10 @@ def play(page: Path, folder: Path, *, slow: bool) -> int:
                 if not skipped and not line.startswith("pip install"):
                     output += typed(line, folder)
                     count += 1
-        elif found["kind"] == "text" and output:
-            shown_in_order(found["body"].splitlines(), output)
         elif named:
             (folder / named[1]).write_text(found["body"], encoding="utf-8")
+        elif found["kind"] == "text" and output:
+            shown_in_order(found["body"].splitlines(), output)
     return count
 
 
