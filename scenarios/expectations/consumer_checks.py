@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import Literal
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.messages.consumer_group import STATIC_LEAVE_EPOCH
 from groupsim.protocol.values import define, frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.targets import OneMember, TheGroup
-from groupsim.scenarios.language.values import END, CountIs, Moment, show_duration
+from groupsim.scenarios.language.values import END, CountIs, Moment
 
 RECONCILED, AWAY, NONE = "RECONCILED", "AWAY", "NONE"
 MemberStep = Literal["STABLE", "RECONCILED", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS", "AWAY", "NONE"]
@@ -106,7 +107,7 @@ def _last(entries: list[_Entry], at_us: int) -> _Entry | None:
 
 
 def _since(entry: _Entry) -> str:
-    return f"{entry.epoch} since {show_duration(entry.t_us)}"
+    return f"{entry.epoch} since {show_us(entry.t_us)}"
 
 
 @frozen
@@ -126,7 +127,7 @@ class _OfEpochs(Check):
 
 
 def _compared(what: str, bounds: CountIs, entries: list[_Entry], at_us: int) -> Finding:
-    expected = f"{what} at {show_duration(at_us)}: {bounds}"
+    expected = f"{what} at {show_us(at_us)}: {bounds}"
     entry = _last(entries, at_us)
     if entry is None or entry.epoch is None:
         return Finding(False, expected, _NO_GROUP, at_us)
@@ -181,7 +182,7 @@ class MemberStateCheck(_OfEpochs):
         at, epochs = evidence.moment(self.at), self._epochs(evidence)
         wanted = [str(self.is_)] if self.is_ else []
         wanted += [f"at epoch {self.epoch}"] if self.epoch else []
-        expected = f"{self.member} at {show_duration(at)}: {' '.join(wanted) or 'a member'}"
+        expected = f"{self.member} at {show_us(at)}: {' '.join(wanted) or 'a member'}"
         entry, target = self._entry(evidence, epochs, at), _last(epochs.target, at)
         if entry is None or entry.epoch is None:
             found = "no member" if _last(epochs.group, at) else _NO_GROUP

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.expectations.matching import MatchedEvents, Matcher
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check
-from groupsim.scenarios.language.values import CountIs, SpanIs, read_count_is, show_duration
+from groupsim.scenarios.language.values import CountIs, SpanIs, read_count_is
 
 
 @check("event")
@@ -63,7 +64,7 @@ class TimeBetween(Check):
         if last is None:
             return Finding(False, expected, f"no {self.to} after that", first.t_us, (first.seq,))
         took = last.t_us - first.t_us
-        return Finding(self.is_.holds(took), expected, show_duration(took), last.t_us, (first.seq, last.seq))
+        return Finding(self.is_.holds(took), expected, show_us(took), last.t_us, (first.seq, last.seq))
 
 
 @check("period")
@@ -88,11 +89,9 @@ class Period(Check):
         for one, other in pairwise(found):
             gap = other.t_us - one.t_us
             if not self.is_.holds(gap):
-                return Finding(False, expected, f"{show_duration(gap)} once", other.t_us, (one.seq, other.seq))
+                return Finding(False, expected, f"{show_us(gap)} once", other.t_us, (one.seq, other.seq))
         gaps = [other.t_us - one.t_us for one, other in pairwise(found)]
-        shown = (
-            f"{len(found)} times, {show_duration(min(gaps))} to {show_duration(max(gaps))} apart" if gaps else "once"
-        )
+        shown = f"{len(found)} times, {show_us(min(gaps))} to {show_us(max(gaps))} apart" if gaps else "once"
         return Finding(True, expected, shown, found[0].t_us, tuple(event.seq for event in found[:5]))
 
 
@@ -117,6 +116,4 @@ class Spread(Check):
             return Finding(False, expected, f"{len(found)} of them")
         took = found[-1].t_us - found[0].t_us
         seqs = (found[0].seq, found[-1].seq)
-        return Finding(
-            self.is_.holds(took), expected, f"{len(found)} within {show_duration(took)}", found[0].t_us, seqs
-        )
+        return Finding(self.is_.holds(took), expected, f"{len(found)} within {show_us(took)}", found[0].t_us, seqs)

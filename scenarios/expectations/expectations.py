@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal, NewType
 
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
@@ -30,7 +31,6 @@ from groupsim.scenarios.language.values import (
     ValueType,
     quote,
     read_count_is,
-    show_duration,
 )
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.rebalances.ownership import owned_twice_us
@@ -109,11 +109,11 @@ class State(Check):
     def judge(self, evidence: Evidence) -> Finding:
         """Compare the state after all events of that instant."""
         at = evidence.moment(self.at)
-        expected = f"state {self.is_} at {show_duration(at)}"
+        expected = f"state {self.is_} at {show_us(at)}"
         change = evidence.state_at(evidence.only(self.group), at)
         if change is None:
             return Finding(self.is_ == "Dead", expected, "no such group yet", at)
-        found = f"{change.state} since {show_duration(change.t_us)}"
+        found = f"{change.state} since {show_us(change.t_us)}"
         return Finding(change.state == self.is_, expected, found, change.t_us, (change.seq,))
 
 
@@ -130,7 +130,7 @@ class MemberCount(Check):
         """Compare the number of members added and not removed."""
         at = evidence.moment(self.at)
         members = evidence.members_at(evidence.only(self.group), at)
-        return counted(f"members at {show_duration(at)}", self.is_, len(members), at)
+        return counted(f"members at {show_us(at)}", self.is_, len(members), at)
 
 
 @check("owner")
@@ -149,7 +149,7 @@ class Owner(Check):
         spans = evidence.owners(partition_named(self.partition), at, evidence.only(self.group))
         owners = sorted({span.host for span in spans})
         wanted = [] if self.is_ == NO_PROCESS else [self.is_]
-        expected = f"{self.partition} owned by {self.is_} at {show_duration(at)}"
+        expected = f"{self.partition} owned by {self.is_} at {show_us(at)}"
         return Finding(owners == wanted, expected, ", ".join(owners) or NO_PROCESS, at)
 
 
@@ -164,7 +164,7 @@ class EveryPartitionOwned(Check):
     def judge(self, evidence: Evidence) -> Finding:
         """List the partitions without an owner or with several."""
         at, group = evidence.moment(self.at), evidence.only(self.group)
-        expected = f"every partition owned once at {show_duration(at)}"
+        expected = f"every partition owned once at {show_us(at)}"
         wrong = badly_owned(evidence, group, at)
         if not evidence.partitions(group, at):
             return Finding(False, expected, "the group subscribes to no partition", at)
@@ -187,7 +187,7 @@ class NoTwoOwners(Check):
             until = evidence.end_us if earlier.released_us is None else earlier.released_us
             both = later.partition == earlier.partition and later.host != earlier.host and later.owned_us < until
             if both and until > self.after:
-                found = f"{later.partition}: {later.host} while {earlier.host} held it until {show_duration(until)}"
+                found = f"{later.partition}: {later.host} while {earlier.host} held it until {show_us(until)}"
                 return Finding(False, expected, found, later.owned_us)
         return Finding(True, expected, "none")
 
@@ -207,7 +207,7 @@ class AssignmentCheck(Check):
         found = evidence.assignment(at, evidence.only(self.group))
         wanted = {str(name): tuple(sorted(map(partition_named, parts))) for name, parts in self.is_.items()}
         actual = {name: found.get(name, ()) for name in wanted}
-        return Finding(actual == wanted, f"at {show_duration(at)} {_listed(wanted)}", _listed(actual), at)
+        return Finding(actual == wanted, f"at {show_us(at)} {_listed(wanted)}", _listed(actual), at)
 
 
 @check("load")
@@ -226,9 +226,7 @@ class Load(Check):
         actual = {name: len(found.get(name, ())) for name in self.is_}
         holds = all(bounds.holds(actual[name]) for name, bounds in self.is_.items())
         wanted = ", ".join(f"{name} {bounds}" for name, bounds in self.is_.items())
-        return Finding(
-            holds, f"load at {show_duration(at)}: {wanted}", ", ".join(f"{n} {c}" for n, c in actual.items()), at
-        )
+        return Finding(holds, f"load at {show_us(at)}: {wanted}", ", ".join(f"{n} {c}" for n, c in actual.items()), at)
 
 
 @check("moved")
@@ -265,7 +263,7 @@ class Stopped(Check):
     def judge(self, evidence: Evidence) -> Finding:
         """Compare the figure of the story."""
         stopped = evidence.group(self.group).stopped_us
-        return Finding(self.is_.holds(stopped), f"stopped: {self.is_}", show_duration(stopped))
+        return Finding(self.is_.holds(stopped), f"stopped: {self.is_}", show_us(stopped))
 
 
 @check("converges")
@@ -279,12 +277,12 @@ class Converges(Check):
     def judge(self, evidence: Evidence) -> Finding:
         """Look for a state other than Stable after that time, and for partitions without one owner."""
         group = evidence.only(self.group)
-        expected = f"stable from {show_duration(self.by)} on, every partition owned"
+        expected = f"stable from {show_us(self.by)} on, every partition owned"
         at = evidence.state_at(group, self.by)
         later = [change for change in evidence.states(group) if change.t_us > self.by]
         wrong = next((c for c in ([at] if at else []) + later if c.state != "Stable"), None)
         if at is None or wrong is not None:
-            found = f"{wrong.state} at {show_duration(wrong.t_us)}" if wrong else "no group at that time"
+            found = f"{wrong.state} at {show_us(wrong.t_us)}" if wrong else "no group at that time"
             return Finding(False, expected, found, wrong.t_us if wrong else self.by, (wrong.seq,) if wrong else ())
         unowned = badly_owned(evidence, group, evidence.end_us)
         return Finding(not unowned, expected, "; ".join(unowned) or "it does", evidence.end_us)
@@ -351,7 +349,7 @@ class RebalanceCheck(Check):
                 facts.append((name, wanted, seen, wanted == seen))
         if self.took is not None:
             took = found.duration_us
-            facts.append(("took", self.took, show_duration(took), self.took.holds(took)))
+            facts.append(("took", self.took, show_us(took), self.took.holds(took)))
         if self.members is not None:
             facts.append(("members", self.members, str(found.size), self.members.holds(found.size)))
         expected = ", ".join(f"{name} {wanted}" for name, wanted, _, _ in facts)
@@ -392,4 +390,4 @@ class OwnedTwice(Check):
     def judge(self, evidence: Evidence) -> Finding:
         """Add up the times in which spans of one partition overlap."""
         twice = owned_twice_us(evidence.group(self.group).spans, evidence.end_us)
-        return Finding(self.is_.holds(twice), f"partitions owned twice: {self.is_}", show_duration(twice))
+        return Finding(self.is_.holds(twice), f"partitions owned twice: {self.is_}", show_us(twice))

@@ -8,12 +8,13 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, check
 from groupsim.scenarios.language.targets import GroupName, OneMember
-from groupsim.scenarios.language.values import CountIs, SpanIs, show_duration
+from groupsim.scenarios.language.values import CountIs, SpanIs
 from groupsim.scenarios.story import Fetches
 
 
@@ -51,4 +52,4 @@ class FetchesCheck(Check):
 
 
 def _shown(found: Fetches) -> str:
-    return f"{found.sent:,} sent, {found.empty:,} empty, waited {show_duration(found.waited_us)}"
+    return f"{found.sent:,} sent, {found.empty:,} empty, waited {show_us(found.waited_us)}"

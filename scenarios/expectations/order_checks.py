@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.targets import GroupName, PartitionName, TopicName, partition_named
-from groupsim.scenarios.language.values import show_duration
 from groupsim.scenarios.story.records.offset_ranges import Ranges
 
 
@@ -51,7 +51,7 @@ class Order(Check):
             return Finding(True, expected, "all")
         event, offset, later = wrong
         place = TopicPartition(event.topic or "", event.partition or 0)
-        found = f"{place}: {event.host} got offset {offset} after {later}, at {show_duration(event.t_us)}"
+        found = f"{place}: {event.host} got offset {offset} after {later}, at {show_us(event.t_us)}"
         return Finding(False, expected, found, event.t_us, (event.seq,))
 
     def _applies(self, event: TraceEvent) -> bool:

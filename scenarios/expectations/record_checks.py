@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.targets import PartitionName, TheGroup, TopicName, partition_named
-from groupsim.scenarios.language.values import END, CountIs, Moment, SpanIs, read_count_is, show_duration
+from groupsim.scenarios.language.values import END, CountIs, Moment, SpanIs, read_count_is
 from groupsim.scenarios.story import Account, Records
 from groupsim.scenarios.story.records.accounts import added
 from groupsim.scenarios.story.records.offset_ranges import Ranges
@@ -279,7 +280,7 @@ class LagCheck(Check):
     def _when(self) -> str:
         if self.at == "max":
             return "at most"
-        return "at the end" if self.at >= END else f"at {show_duration(self.at)}"
+        return "at the end" if self.at >= END else f"at {show_us(self.at)}"
 
     def _then(self, evidence: Evidence, accounts: Sequence[Account]) -> tuple[int, int]:
         assert self.at != "max"
@@ -320,6 +321,6 @@ class GapCheck(Check):
         worst = max(accounts, key=lambda one: one.gap.length_us if one.gap else 0)
         if worst.gap is None:
             return Finding(self.is_.holds(0), expected, "none")
-        until = "the end" if worst.gap.open else show_duration(worst.gap.ended_us)
-        found = f"{worst.partition} without a consumer for {show_duration(worst.gap.length_us)}, until {until}"
+        until = "the end" if worst.gap.open else show_us(worst.gap.ended_us)
+        found = f"{worst.partition} without a consumer for {show_us(worst.gap.length_us)}, until {until}"
         return Finding(self.is_.holds(worst.gap.length_us), expected, found, worst.gap.began_us)

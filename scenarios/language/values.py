@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, NewType
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
-from groupsim.eventloop.units import DAY_US, parse_bandwidth, parse_duration, show_us
+from groupsim.eventloop.units import DAY_US, parse_bandwidth, parse_duration
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 from groupsim.protocol.values import frozen
@@ -227,25 +227,10 @@ def read_version(found: object) -> Version:
     return Version(text)
 
 
-def read_count(found: object) -> Count:
-    """Read a whole number, at least 0."""
-    return Count(_whole(found, 0))
-
-
-def read_positive(found: object) -> Positive:
-    """Read a whole number, at least 1."""
-    return Positive(_whole(found, 1))
-
-
-def read_size(found: object) -> Size:
-    """Read a whole number from 1 to LARGEST_SIZE."""
-    return Size(_whole(found, 1, LARGEST_SIZE))
-
-
 def read_brokers(found: object) -> Brokers:
     """Read a number of brokers, or the list of their ids."""
     if not isinstance(found, list | tuple):
-        return Brokers.counted(read_size(found))
+        return Brokers.counted(_whole(found, 1, LARGEST_SIZE))
     ids = [_whole(node, 0, LARGEST_NODE) for node in found]
     if not ids:
         raise ValueError("expected at least one id of a broker, found []")
@@ -255,11 +240,6 @@ def read_brokers(found: object) -> Brokers:
     if CONTROLLER_NODE in ids:
         raise ValueError(f"{CONTROLLER_NODE} is the id of the controller; choose another one for the broker")
     return Brokers.listed(ids)
-
-
-def read_amount(found: object) -> Amount:
-    """Read a whole number from 0 to LARGEST_SIZE."""
-    return Amount(_whole(found, 0, LARGEST_SIZE))
 
 
 def read_process_count(found: object) -> ProcessCount:
@@ -278,22 +258,6 @@ def _whole(found: object, least: int, most: int = LARGEST) -> int:
         raise ValueError(f"expected a whole number of at least {least}, found {quote(found)}")
     if found > most:
         raise ValueError(f"{found} is too large; write at most {most:,}")
-    return found
-
-
-def read_error_name(found: object) -> ErrorName:
-    """Read a name of Kafka's error codes."""
-    return ErrorName(_one_of(found, ERROR_NAMES, "an error code"))
-
-
-def read_api_name(found: object) -> ApiName:
-    """Read a name of the group APIs."""
-    return ApiName(_one_of(found, API_NAMES, "an API"))
-
-
-def _one_of(found: object, names: tuple[str, ...], what: str) -> str:
-    if not isinstance(found, str) or found not in names:
-        raise ValueError(f"{quote(found)} is not {what}; {suggest(str(found), names)}")
     return found
 
 
@@ -383,17 +347,31 @@ def _text(found: object, expected: str) -> str:
     return found
 
 
-def show_duration(us: int) -> str:
-    """Format a duration for a table."""
-    return show_us(us)
-
-
 @frozen
 class ValueType:
     """A type of values: its reader, and its JSON Schema without description."""
 
     read: Callable[[object], Any]
     schema: Mapping[str, Any]
+
+
+def _whole_number(least: int, most: int = LARGEST) -> ValueType:
+    """Return the type of whole numbers from `least` to `most`."""
+    schema = {"type": "integer", "minimum": least}
+    return ValueType(
+        lambda found: _whole(found, least, most), schema if most == LARGEST else {**schema, "maximum": most}
+    )
+
+
+def _one_of(names: tuple[str, ...], what: str) -> ValueType:
+    """Return the type of names from a list."""
+
+    def read(found: object) -> str:
+        if not isinstance(found, str) or found not in names:
+            raise ValueError(f"{quote(found)} is not {what}; {suggest(str(found), names)}")
+        return found
+
+    return ValueType(read, {"enum": list(names)})
 
 
 _AMOUNT = r"[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|m|min|h|d)"
@@ -426,9 +404,9 @@ VALUE_TYPES: dict[Any, ValueType] = {
         read_version,
         {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)*$"}]},
     ),
-    Count: ValueType(read_count, {"type": "integer", "minimum": 0}),
-    Positive: ValueType(read_positive, {"type": "integer", "minimum": 1}),
-    Size: ValueType(read_size, {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}),
+    Count: _whole_number(0),
+    Positive: _whole_number(1),
+    Size: _whole_number(1, LARGEST_SIZE),
     Brokers: ValueType(
         read_brokers,
         {
@@ -443,10 +421,10 @@ VALUE_TYPES: dict[Any, ValueType] = {
             ]
         },
     ),
-    Amount: ValueType(read_amount, {"type": "integer", "minimum": 0, "maximum": LARGEST_SIZE}),
+    Amount: _whole_number(0, LARGEST_SIZE),
     ProcessCount: ValueType(read_process_count, {"type": "integer", "minimum": 0, "maximum": MOST_PROCESSES}),
-    ErrorName: ValueType(read_error_name, {"enum": list(ERROR_NAMES)}),
-    ApiName: ValueType(read_api_name, {"enum": list(API_NAMES)}),
+    ErrorName: _one_of(ERROR_NAMES, "an error code"),
+    ApiName: _one_of(API_NAMES, "an API"),
     CountIs: ValueType(
         read_count_is,
         {

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import field
 
+from groupsim.eventloop.units import show_us
 from groupsim.protocol.values import define
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of
@@ -21,7 +22,7 @@ from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError
 from groupsim.scenarios.language.synonyms import suggest_word
-from groupsim.scenarios.language.values import read_duration, show_duration
+from groupsim.scenarios.language.values import read_duration
 from groupsim.scenarios.loading.converters import NOTHING, structure_scenario
 from groupsim.scenarios.validation.semantics import judge
 
@@ -53,7 +54,7 @@ def _missing_run_for(document: Document) -> list[Problem]:
     strange = [str(name) for name in document.data if name not in keys]
     if "run-for" in document.data or any("`run-for`" in suggest_word(name, keys) for name in strange):
         return []
-    proposal = show_duration(_proposed_run_for(document.data)).removesuffix(".000 s") + "s"
+    proposal = show_us(_proposed_run_for(document.data)).removesuffix(".000 s") + "s"
     message = "the key `run-for` is missing: consumers poll for ever"
     return [Problem(Place(document.file, 1, 1), message, f"add `run-for: {proposal}`")]
 

@@ -7,11 +7,12 @@ from typing import Any
 from attrs import has
 
 from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.units import show_us
 from groupsim.scenarios.language.acls import AclSpec
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.language.targets import RequestTarget
-from groupsim.scenarios.language.values import Bounds, Duration, Rate, Share, show_duration
+from groupsim.scenarios.language.values import Bounds, Duration, Rate, Share
 
 
 def describe_action(action: StepAction) -> str:
@@ -57,7 +58,7 @@ def _plain(value: Any, wanted: Any) -> Any:
     if isinstance(value, (Rate, RequestTarget, Bounds)):
         return value.text
     if wanted in (Duration, Duration | None):
-        return show_duration(value)
+        return show_us(value)
     if isinstance(value, tuple) and value and isinstance(value[0], AclSpec):
         return "; ".join(map(str, value))
     if isinstance(value, tuple):

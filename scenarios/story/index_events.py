@@ -67,10 +67,6 @@ def _run_ended(facts: Facts, event: TraceEvent) -> None:
         facts.host(host).fetches = Fetches(found["sent"], found["empty"], found["waited_us"])
 
 
-def _action(facts: Facts, event: TraceEvent) -> None:
-    facts.actions.append(event)
-
-
 def _action_refused(facts: Facts, event: TraceEvent) -> None:
     """Mark the action as refused. It keeps its place in the timeline and is no cause of any event."""
     at = next((n for n, action in enumerate(facts.actions) if action.seq == event.cause), None)
@@ -96,14 +92,6 @@ def _fault_ended(facts: Facts, event: TraceEvent) -> None:
     fault = facts.faults.get(event.span or 0)
     if fault is not None:
         fault.ended_us = event.t_us
-
-
-def _metadata(facts: Facts, event: TraceEvent) -> None:
-    facts.metadata.append(event)
-
-
-def _note(facts: Facts, event: TraceEvent) -> None:
-    facts.notes.append(event)
 
 
 # --- processes -----------------------------------------------------------------------------------------------------
@@ -226,20 +214,8 @@ def _position_set(facts: Facts, event: TraceEvent) -> None:
     _note_member_id(facts, event)
 
 
-def _log_changed(facts: Facts, event: TraceEvent) -> None:
-    facts.ledgers.follow_log(event)
-
-
 def _log_ends(facts: Facts, event: TraceEvent) -> None:
     facts.log_ends = event
-
-
-def _commit_failed(facts: Facts, event: TraceEvent) -> None:
-    facts.commits_failed.append(event)
-
-
-def _produce_failed(facts: Facts, event: TraceEvent) -> None:
-    facts.produce_failed.append(event)
 
 
 # --- the coordinator -----------------------------------------------------------------------------------------------
@@ -395,10 +371,6 @@ def _loaded(facts: Facts, event: TraceEvent) -> None:
     group.members = known
 
 
-def _broker(facts: Facts, event: TraceEvent) -> None:
-    facts.brokers.append(event)
-
-
 def _unloaded(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     if group.open is not None and not group.by_epochs:
@@ -408,12 +380,12 @@ def _unloaded(facts: Facts, event: TraceEvent) -> None:
 READERS: dict[Kind, Reader] = {
     Kind.RUN_STARTED: _run_started,
     Kind.RUN_ENDED: _run_ended,
-    Kind.ACTION: _action,
+    Kind.ACTION: lambda facts, event: facts.actions.append(event),
     Kind.ACTION_REFUSED: _action_refused,
     Kind.ROLLOUT_ENDED: rollout_ended,
     Kind.FAULT_BEGUN: _fault_begun,
     Kind.FAULT_ENDED: _fault_ended,
-    Kind.METADATA_CHANGED: _metadata,
+    Kind.METADATA_CHANGED: lambda facts, event: facts.metadata.append(event),
     Kind.PROCESS_STARTED: _started,
     Kind.PROCESS_STOPPED: _ended,
     Kind.PROCESS_CRASHED: _ended,
@@ -439,11 +411,11 @@ READERS: dict[Kind, Reader] = {
     Kind.MEMBER_REMOVED: _if_current_copy(_removed),
     Kind.MEMBER_FENCED: _if_current_copy(_fenced),
     Kind.GROUP_LOADED: _if_current_copy(_loaded),
-    Kind.BROKER_FENCED: _broker,
-    Kind.BROKER_UNFENCED: _broker,
-    Kind.PARTITION_LEADER: _broker,
+    Kind.BROKER_FENCED: lambda facts, event: facts.brokers.append(event),
+    Kind.BROKER_UNFENCED: lambda facts, event: facts.brokers.append(event),
+    Kind.PARTITION_LEADER: lambda facts, event: facts.brokers.append(event),
     Kind.GROUP_UNLOADED: _if_current_copy(_unloaded),
-    Kind.OFFSET_EXPIRED: _note,
+    Kind.OFFSET_EXPIRED: lambda facts, event: facts.notes.append(event),
     Kind.CLIENT_STATE: _client_state,
     Kind.COORDINATOR_FOUND: _signal,
     Kind.COORDINATOR_LOST: _signal,
@@ -457,12 +429,12 @@ READERS: dict[Kind, Reader] = {
     Kind.POSITION_SET: _position_set,
     Kind.RECORDS_DELIVERED: delivered,
     Kind.RECORDS_PROCESSED: processed,
-    Kind.COMMIT_FAILED: _commit_failed,
-    Kind.PRODUCE_FAILED: _produce_failed,
-    **dict.fromkeys(LOG_KINDS, _log_changed),
+    Kind.COMMIT_FAILED: lambda facts, event: facts.commits_failed.append(event),
+    Kind.PRODUCE_FAILED: lambda facts, event: facts.produce_failed.append(event),
+    **dict.fromkeys(LOG_KINDS, lambda facts, event: facts.ledgers.follow_log(event)),
     Kind.LOG_ENDS: _log_ends,
     Kind.POLL_EXPIRED: _signal,
     Kind.SESSION_EXPIRED: _signal,
-    Kind.PLUGIN_ERROR: _note,
-    Kind.WARNING: _note,
+    Kind.PLUGIN_ERROR: lambda facts, event: facts.notes.append(event),
+    Kind.WARNING: lambda facts, event: facts.notes.append(event),
 }

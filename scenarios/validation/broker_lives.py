@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
+from groupsim.eventloop.units import show_us
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import Scenario, Step
 from groupsim.scenarios.language.plain_data import Path_
-from groupsim.scenarios.language.values import show_duration
 from groupsim.scenarios.steps.actions import CrashBroker, RestartBroker, StopBroker
 from groupsim.scenarios.steps.broker_rollout import RollBrokers
 
@@ -83,11 +83,9 @@ def _mistake(action: _BrokerAction, node: int, lives: dict[int, _Life], at: int)
         remedy = f"brokers that are down then: {', '.join(down)}"
         if not down:
             remedy = "end it before, with `crash-broker` or `stop-broker`"
-        return Wrong(f"broker {node} is running at {show_duration(at)}", remedy)
+        return Wrong(f"broker {node} is running at {show_us(at)}", remedy)
     if life is _Life.DOWN:
-        return Wrong(
-            f"broker {node} is down already at {show_duration(at)}", "restart it before, with `restart-broker`"
-        )
+        return Wrong(f"broker {node} is down already at {show_us(at)}", "restart it before, with `restart-broker`")
     return None
 
 

@@ -19,7 +19,7 @@ from groupsim.assignors.registry import resolve
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.units import parse_duration
+from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.members.zookeeper.kinds import client_settings, uses_zookeeper
@@ -40,7 +40,6 @@ from groupsim.scenarios.language.values import (
     Moment,
     Properties,
     quote,
-    show_duration,
 )
 from groupsim.scenarios.plans.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.plans.fleets import unfolded
@@ -252,7 +251,7 @@ def _times(scenario: Scenario) -> Found:
         path: Path_ = ("timeline", index)
         at_us = scenario.run_for if step.at == "never" else step.at
         if at_us > scenario.run_for:
-            at, end = show_duration(at_us), show_duration(scenario.run_for)
+            at, end = show_us(at_us), show_us(scenario.run_for)
             yield (*path, "at"), Wrong(f"{at} is after the end of the run ({end})", "raise `run-for`, or change `at`")
         if step.times is not None and step.every is None:
             yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the interval")
@@ -325,7 +324,7 @@ def _late(item: Any, path: Path_, end_us: int) -> Found:
     for name, field in fields_of(type(item)).items():
         value = getattr(item, field.name)
         if field.type in (Moment, Moment | None) and value is not None and end_us < value < END:
-            message = f"{show_duration(value)} is after the end of the run ({show_duration(end_us)})"
+            message = f"{show_us(value)} is after the end of the run ({show_us(end_us)})"
             yield (*path, name), Wrong(message, "raise `run-for`, or write `end`")
         elif hasattr(type(value), "__attrs_attrs__"):
             yield from _late(value, (*path, name), end_us)

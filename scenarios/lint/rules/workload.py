@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.units import show_us
 from groupsim.scenarios.language.model import MemberDefaults
 from groupsim.scenarios.language.problems import NOTE, WARNING
-from groupsim.scenarios.language.values import show_duration
 from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.view import ClientView
 
@@ -35,7 +35,7 @@ def mean_us(distribution: Distribution | None) -> int:
 
 def about(us: int) -> str:
     """Format a duration, to a tenth of a second if it is longer than one second."""
-    return show_duration(us if us < 1_000_000 else us // 100_000 * 100_000).replace("00 s", " s")
+    return show_us(us if us < 1_000_000 else us // 100_000 * 100_000).replace("00 s", " s")
 
 
 def _spec(view: ClientView) -> MemberDefaults:
