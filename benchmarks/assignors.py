@@ -24,7 +24,7 @@ from rich.table import Table
 from benchmarks.assignor_groups import Group, ours, subsets, their_assign, theirs, uniform
 from benchmarks.range_roundrobin import simple_assignors
 from groupsim.assignors import StickyAssignor
-from groupsim.assignors.base.common import forget_partitions
+from groupsim.assignors.base.common import partition_cache
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.embedded.sticky_data import encode_sticky_user_data
 
@@ -59,7 +59,7 @@ def cpu(work: Callable[[], Any], at_most: int = 7) -> tuple[float, Any]:
 
 def cold(work: Callable[[], Any]) -> Callable[[], Any]:
     def run() -> Any:
-        forget_partitions()
+        partition_cache.clear()
         return work()
 
     return run

@@ -33,7 +33,7 @@ from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.protocol.batch.batch import Batch, LogRecord
 from groupsim.protocol.batch.codec import encode, read_batch
-from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.batch.sizes import batch_of, counted_size
 
 PER_BATCH, VALUE = 100, bytes(range(100))
 FETCH_BYTES = 1 << 20
@@ -155,7 +155,8 @@ def lookups(size: int, number: int = 2_000) -> dict[str, float]:
 def large_log(folder: Path, size: int) -> int:
     """A log of so many bytes in segments of at most 1 GiB; returns its end."""
     store = FileStore(folder, sync=False)
-    batch: Batch = read_batch(encode(counted_batch(PER_BATCH, 100, 1_000)))
+    counted = Batch(0, PER_BATCH, counted_size(PER_BATCH, 100, 0), 1_000, 1_000, -1)
+    batch: Batch = read_batch(encode(counted))
     offset = 0
     segment = store.create(0, 0)
     for _ in range(size // batch.size):

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.assignor_groups import Group, ours, subsets, their_assign, theirs, uniform
 from groupsim.assignors import Assignor, RangeAssignor, RoundRobinAssignor
-from groupsim.assignors.base.common import forget_partitions
+from groupsim.assignors.base.common import partition_cache
 
 #: topics × partitions × members, equal subscriptions
 SIZES = [
@@ -90,7 +90,7 @@ def repetition(kind: type[Assignor], group: Group, peer_first: bool, check: bool
     """One batch by kafka-python, by us with nothing kept from before, and by us again."""
     size = sum(group.topics.values()) + len(group.members) + sum(map(len, group.members.values()))
     batch = [group.renamed(next(_marks)) for _ in range(max(1, BATCH // size))]
-    forget_partitions()
+    partition_cache.clear()
     mine = (kind().assign, _our_objects, [ours(one) for one in batch])
     peers = (their_assign(kind.name), _their_objects, [theirs(one) for one in batch])
     if peer_first:

@@ -134,11 +134,6 @@ class Membership(Protocol):
         ...
 
     @property
-    def under_way(self) -> bool:
-        """Whether a rebalance is under way."""
-        ...
-
-    @property
     def rebalances(self) -> bool:
         """Whether a rejoin was requested or a rebalance is under way."""
         ...

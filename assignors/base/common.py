@@ -89,10 +89,10 @@ def existing_topics(
 
 def partitions_of(topic: str, count: int) -> tuple[TopicPartition, ...]:
     """Return all partitions of a topic, ascending; the same objects at every call, as long as they fit the cache."""
-    found = _kept.get(topic, count)
+    found = partition_cache.get(topic, count)
     if found is None:
         found = tuple(partitions_numbered(topic, range(count)))
-        _kept.keep(topic, found)
+        partition_cache.keep(topic, found)
     return found
 
 
@@ -130,12 +130,7 @@ class _PartitionCache:
         self._total = 0
 
 
-_kept = _PartitionCache()
-
-
-def forget_partitions() -> None:
-    """Empty the cache of partition objects (for measurements)."""
-    _kept.clear()
+partition_cache = _PartitionCache()
 
 
 def group_assignment(

@@ -150,10 +150,6 @@ class ClassicMembership:
         return self.rebalance.rejoin_needed
 
     @property
-    def under_way(self) -> bool:
-        return self.rebalance.under_way
-
-    @property
     def rebalances(self) -> bool:
         rebalance = self.rebalance
         return rebalance.rejoin_needed or rebalance.stage is not _IDLE

@@ -484,10 +484,6 @@ class ConsumerMembership:
         )
 
     @property
-    def under_way(self) -> bool:
-        return self.state not in OUTSIDE and self.state is not _S.STABLE
-
-    @property
     def rebalances(self) -> bool:
         return self.state is not _S.STABLE or self.callbacks.pending
 

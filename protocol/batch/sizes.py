@@ -74,26 +74,6 @@ def batch_of(
     )
 
 
-def counted_batch(
-    count: int,
-    value_bytes: int,
-    timestamp_ms: int,
-    *,
-    max_timestamp_ms: int | None = None,
-    base_offset: int = 0,
-) -> Batch:
-    """Return a batch of `count` records without content: null keys, values of `value_bytes` bytes."""
-    latest_ms = timestamp_ms if max_timestamp_ms is None else max_timestamp_ms
-    return Batch(
-        base_offset,
-        count,
-        counted_size(count, value_bytes, latest_ms - timestamp_ms),
-        timestamp_ms,
-        latest_ms,
-        -1,
-    )
-
-
 @lru_cache(maxsize=1 << 12)  # traffic makes the same few shapes again and again
 def counted_size(count: int, value_bytes: int, span_ms: int = 0) -> int:
     """Bytes of a batch of `count` records with null keys, values of this size, and `span_ms` between first and last."""
@@ -152,7 +132,7 @@ def _last_two(overheads: list[int], values: list[int], left: int, count: int, si
 
 def _unreachable(count: int, size: int, expected: str) -> ProtocolError:
     return ProtocolError(
-        "counted batch", None, f"{expected} for {count} records (counted_batch computes it)", f"a size of {size}"
+        "counted batch", None, f"{expected} for {count} records (counted_size computes it)", f"a size of {size}"
     )
 
 

@@ -263,13 +263,6 @@ def decode_key(data: bytes) -> Key:
     return OtherKey(kind, "unknown", None)
 
 
-def decode_value(key: Key, data: bytes) -> Value | None:
-    """Decode the value of an offset or of a classic group; None for any other key. Raises ProtocolError."""
-    if isinstance(key, OffsetCommitKey):
-        return decode_offset_value(data)
-    return decode_group_value(data) if isinstance(key, GroupMetadataKey) else None
-
-
 def decode_offset_value(data: bytes) -> OffsetCommitValue:
     """Decode an offset's value of any version. Raises ProtocolError, with the byte, for invalid bytes."""
     reader, version = _of_version("OffsetCommitValue", data)

@@ -7,12 +7,11 @@ files takes more than a second; `tools/refresh_titles.py` writes it, and a test 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 from groupsim.protocol.values import frozen
-from groupsim.scenarios.language.document import STANDARD_INPUT, read_document
+from groupsim.scenarios.language.document import STANDARD_INPUT
 from groupsim.scenarios.language.problems import one_problem, suggest_of_library
 
 INDEX = "titles.json"
@@ -44,18 +43,6 @@ def list_scenarios() -> tuple[Entry, ...]:
     """Return every scenario with its title, its sentence and its source, from the index."""
     rows = json.loads((library() / INDEX).read_text("utf-8"))
     return tuple(Entry(path=library() / f"{row['name']}.yaml", **row) for row in rows)
-
-
-def index_text() -> str:
-    """Return the text that the index should have, from the scenarios' files."""
-    return json.dumps(list(_rows()), indent=1, ensure_ascii=False) + "\n"
-
-
-def _rows() -> Iterator[dict[str, str | None]]:
-    for name in names():
-        data = read_document(library() / f"{name}.yaml").data
-        shows = " ".join(str(data.get("shows", "")).split())
-        yield {"name": name, "title": str(data.get("title", "")), "shows": shows, "source": data.get("source")}
 
 
 def find(name: str) -> Path:

@@ -18,7 +18,7 @@ from groupsim.cluster.log.files.data_dir import (
 )
 from groupsim.cluster.log.files.store import RECOVERY_POINT
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch.sizes import counted_batch
+from tests.helpers.counted_batches import counted_batch
 
 ORDERS, DASHED = TopicPartition("orders", 0), TopicPartition("a-b-c", 12)
 

@@ -11,7 +11,7 @@ from groupsim.cluster.log.files import store as files_module
 from groupsim.cluster.log.files.damage import DamagedLog
 from groupsim.cluster.log.files.segment import FileSegment
 from groupsim.cluster.log.files.store import RECOVERY_POINT, FileStore
-from groupsim.protocol.batch.sizes import counted_batch
+from tests.helpers.counted_batches import counted_batch
 
 FIRST = "00000000000000000000"
 SIZE = counted_batch(5, 20, 0).size

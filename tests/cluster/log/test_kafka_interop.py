@@ -21,7 +21,8 @@ from groupsim.cluster.log.interfaces import Segment
 from groupsim.cluster.log.markers import marker_batch, marker_of
 from groupsim.protocol.batch.batch import TRANSACTIONAL, Batch, LogRecord
 from groupsim.protocol.batch.codec import decode_records
-from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.batch.sizes import batch_of
+from tests.helpers.counted_batches import counted_batch
 
 WRITTEN_BY_KAFKA = Path(__file__).parents[2] / "data" / "kafka-segment"
 PROGRAM = Path(__file__).with_name("WriteSegment.java")

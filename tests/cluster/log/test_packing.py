@@ -13,7 +13,8 @@ from groupsim.cluster.log.memory import MemorySegment
 from groupsim.cluster.log.packed_batches import pack, unpack
 from groupsim.protocol.batch.batch import Batch, LogRecord
 from groupsim.protocol.batch.codec import encode, read_batch
-from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.batch.sizes import batch_of
+from tests.helpers.counted_batches import counted_batch
 
 LONG = 5_000
 

@@ -11,7 +11,8 @@ from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.protocol.batch.batch import Batch, LogRecord
-from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.batch.sizes import batch_of
+from tests.helpers.counted_batches import counted_batch
 
 Frame = tuple[int, int, int]
 

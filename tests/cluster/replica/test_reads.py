@@ -10,7 +10,7 @@ from groupsim.cluster.config.replica import RACK_AWARE, ReplicaConfig
 from groupsim.cluster.log.markers import marker_batch
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
-from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.batch.sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import (
     EARLIEST_LOCAL_TIMESTAMP,
@@ -29,6 +29,7 @@ from groupsim.protocol.messages.data import (
     OffsetAsked,
     OffsetForLeaderEpochRequest,
 )
+from tests.helpers.counted_batches import counted_batch
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SECOND = 1_000_000

@@ -21,8 +21,9 @@ from groupsim.protocol.batch.codec import (
     read_batch,
     read_batches,
 )
-from groupsim.protocol.batch.sizes import batch_of, counted_batch, counted_size, record_size, varint_size
+from groupsim.protocol.batch.sizes import batch_of, counted_size, record_size, varint_size
 from groupsim.protocol.errors import ProtocolError
+from tests.helpers.counted_batches import counted_batch
 
 content = st.none() | st.binary(max_size=300)
 headers = st.lists(st.tuples(st.text(max_size=5), content), max_size=3).map(tuple)

@@ -9,7 +9,6 @@ import pytest
 from attrs import evolve
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.batch.sizes import counted_batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.admin import (
     ConfigEntry,
@@ -44,6 +43,7 @@ from groupsim.protocol.messages.transactions import (
     TxnOffsetCommitResponse,
     WriteTxnMarkersResponse,
 )
+from tests.helpers.counted_batches import counted_batch
 from tests.helpers.data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records, title
 from tests.helpers.wire_samples import ORDERS_ID, ORDERS_UUID, FakeDirectory, told, understood
 

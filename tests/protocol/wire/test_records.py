@@ -13,9 +13,10 @@ from kafka.record import MemoryRecords
 
 from groupsim.protocol.batch.batch import HEADER_BYTES, LogRecord
 from groupsim.protocol.batch.codec import encode, read_batch
-from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.batch.sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.records import Joined, RecordsRefused, batch_of_producer
+from tests.helpers.counted_batches import counted_batch
 from tests.helpers.data_samples import GZIP, NONE, ZSTD, records
 
 SEED = 20_261_122
