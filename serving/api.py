@@ -18,6 +18,7 @@ from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.values import define
+from groupsim.scenarios.expectations.expectations import STATES
 from groupsim.scenarios.language.problems import suggest
 from groupsim.serving import guard, views
 from groupsim.serving.active_faults import ActiveFaults, LiveFault
@@ -174,8 +175,8 @@ async def _await_group(port: Port, request: Request) -> Response:
     name, query = request.path_params["group"], request.query_params
     _only(request, "state", "members", "generation", "timeout")
     state, members, generation = query.get("state"), _number(request, "members"), _number(request, "generation")
-    if state is not None and state not in _STATES:
-        raise Problem(422, f"unknown group state {state!r}", remedy=suggest(state, _STATES, "states"))
+    if state is not None and state not in STATES:
+        raise Problem(422, f"unknown group state {state!r}", remedy=suggest(state, STATES, "states"))
 
     def holds() -> bool:
         seen = port.stage.cluster.snapshot(name)
@@ -193,9 +194,6 @@ async def _await_group(port: Port, request: Request) -> Response:
         now = "it has no members yet" if seen is None else f"it is {seen.state} with {len(seen.members)} members"
         raise Problem(504, f"group {name!r} did not reach {wanted} in time", now, group=_or_none(port, name))
     return JSONResponse(_or_none(port, name) or {"group_id": name, "state": "Dead", "members": []})
-
-
-_STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
 
 
 def _or_none(port: Port, name: str) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from groupsim.scenarios.expectations.expectations import STATES
 from groupsim.scenarios.language.keys import sentence
 from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.loading.schema import SchemaMaker
@@ -124,7 +125,6 @@ def _body(schema: str, example: Data) -> Data:
 
 _NUMBER: Data = {"type": "integer", "minimum": 0}
 _TIMEOUT = _query("timeout", "How long to wait, 10m at most.", {"type": "string", "default": "30s"})
-_STATE = {"enum": ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]}
 _GROUP = _in_path("group", "The group's id.")
 _FAULT = _in_path("fault", "The fault's id.")
 
@@ -198,7 +198,7 @@ def _group_paths() -> Data:
                 "summary": "Wait until the group matches; 504 after the timeout.",
                 "parameters": [
                     _GROUP,
-                    _query("state", "Its state, by Kafka's name.", _STATE),
+                    _query("state", "Its state, by Kafka's name.", {"enum": list(STATES)}),
                     _query("members", "Its number of members.", _NUMBER),
                     _query("generation", "Its generation, at least.", _NUMBER),
                     _TIMEOUT,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from groupsim.cli.exits import Trouble
+from groupsim.eventloop.units import parse_duration
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import base_of, read_file
 from groupsim.scenarios.language.document import Document, name_of, read_document
@@ -18,6 +20,7 @@ from groupsim.scenarios.loading import catalogue
 from groupsim.scenarios.loading.changes import changed, read_change
 from groupsim.scenarios.loading.load import scenario_of
 from groupsim.scenarios.loading.plugins import import_from
+from groupsim.scenarios.story.words import span
 
 
 def load(source: str, settings: Iterable[str] = ()) -> Scenario:
@@ -40,6 +43,17 @@ def written(source: str, settings: Iterable[str] = ()) -> tuple[Document, str]:
         document, name = base.document, base.name
         changes = [*base.common, *changes]
     return changed(document, changes), name
+
+
+def instant(scenario: Scenario, at: str) -> int:
+    """Return the time of `--at`, in µs. Raises `Trouble` for text that is no time, and for one after the run."""
+    try:
+        at_us = parse_duration(at)
+    except ValueError as error:
+        raise Trouble(f"--at {at}: {error}") from None
+    if at_us > scenario.run_for:
+        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier time")
+    return at_us
 
 
 def is_experiment(source: str) -> bool:

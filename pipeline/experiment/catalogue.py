@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import STANDARD_INPUT, Document, read_document
-from groupsim.scenarios.language.problems import one_problem, suggest_of_library
+from groupsim.scenarios.language.problems import one_problem
 from groupsim.scenarios.loading import catalogue as scenarios
 
 
@@ -62,9 +62,7 @@ def find(name: str) -> Path:
         remedy = f"say what to vary, as --vary PATH=VALUE,VALUE; `groupsim run {name}` runs it once"
         raise one_problem(name, "this is one scenario, and a sweep needs an experiment", remedy)
     message = "no file and no experiment of the library has this name"
-    beside = next((f"{name}{ending}" for ending in (".yaml", ".yml") if Path(f"{name}{ending}").is_file()), None)
-    remedy = f"did you mean the file `{beside}`?" if beside else suggest_of_library(name, names())
-    raise one_problem(name, message, remedy)
+    raise one_problem(name, message, scenarios.suggest_file(name, names()))
 
 
 def called(file: str) -> str:

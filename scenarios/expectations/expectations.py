@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Literal, NewType
+from typing import Literal, NewType, get_args
 
 from groupsim.eventloop.units import show_us
 from groupsim.protocol.messages.group import TopicPartition
@@ -35,8 +35,9 @@ from groupsim.scenarios.language.values import (
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.rebalances.ownership import owned_twice_us
 
-STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead")
 StateName = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead"]
+STATES: tuple[str, ...] = get_args(StateName)
+"""The states of groups of both protocols, by Kafka's names."""
 
 _ONLY = "Only this group."
 _GROUP = "Which group; may be left out when there is one."

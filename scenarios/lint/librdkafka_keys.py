@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from groupsim.members.profiles.defects import Version, version_of
 from groupsim.protocol.values import frozen
-
-Version = tuple[int, ...]
 
 
 @frozen
@@ -137,16 +136,12 @@ def _key(line: str) -> LibrdkafkaKey:
     return LibrdkafkaKey(
         name,
         scope,
-        _version(since),
-        None if until == "-" else _version(until),
+        version_of(since),
+        None if until == "-" else version_of(until),
         int(low) if low else None,
         int(high) if high else None,
         "deprecated" in flags,
     )
-
-
-def _version(text: str) -> Version:
-    return tuple(int(part) for part in text.split("."))
 
 
 #: Every property by name.

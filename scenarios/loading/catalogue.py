@@ -7,6 +7,7 @@ files takes more than a second; `tools/refresh_titles.py` writes it, and a test 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
 
@@ -61,6 +62,10 @@ def find(name: str) -> Path:
     if path.suffix[1:].isalpha():
         return path  # a file that does not exist: its reader proposes a similar name
     known = (*names(), *ALIASES)
+    raise one_problem(name, "neither a file nor a scenario of the library", suggest_file(name, known))
+
+
+def suggest_file(name: str, known: Collection[str]) -> str:
+    """Return the remedy for a name that is none of the library: a file called like that, or the nearest name."""
     beside = next((f"{name}{ending}" for ending in (".yaml", ".yml") if Path(f"{name}{ending}").is_file()), None)
-    remedy = f"did you mean the file `{beside}`?" if beside else suggest_of_library(name, known)
-    raise one_problem(name, "neither a file nor a scenario of the library", remedy)
+    return f"did you mean the file `{beside}`?" if beside else suggest_of_library(name, known)

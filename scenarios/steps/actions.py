@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 RAW_REQUEST_HOST = "by-hand"
 """Host of raw requests in a trace."""
 _MEMBER = "Members: names, patterns, `leader`, `member 2`, or `all`."
-_PROCESS = "Processes: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
+PROCESSES = "Processes: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 GRACE = "Time after which a process that still runs is killed (terminationGracePeriodSeconds); by default never."
 GROUP = "The group; optional if the scenario has only one."
 CHANGED_PROPERTIES = "Client settings of the new processes, as `group.protocol: consumer`; null takes one away."
@@ -57,7 +57,7 @@ CHANGED_PROPERTIES = "Client settings of the new processes, as `group.protocol: 
 class Start(StepAction):
     """Start processes that do not run: never started, stopped or crashed."""
 
-    member: Processes = key(_PROCESS)
+    member: Processes = key(PROCESSES)
 
     def perform(self, stage: Stage) -> None:
         """Start each process."""
@@ -70,7 +70,7 @@ class Start(StepAction):
 class Stop(StepAction):
     """Close consumers cleanly, as after SIGTERM: commit, leave or not, end. Producers deliver their pending records."""
 
-    member: Processes = key(_PROCESS)
+    member: Processes = key(PROCESSES)
     leave: bool | None = key("Whether to send LeaveGroup; by default as the client library does.", None)
     grace: Duration | None = key(GRACE, None)
 
@@ -87,7 +87,7 @@ class Stop(StepAction):
 class Crash(StepAction):
     """Kill processes at once, as SIGKILL does: no commit, no LeaveGroup; their connections break."""
 
-    member: Processes = key(_PROCESS)
+    member: Processes = key(PROCESSES)
 
     def perform(self, stage: Stage) -> None:
         """Kill each process."""
@@ -100,7 +100,7 @@ class Crash(StepAction):
 class Pause(StepAction):
     """Stop whole processes for a while, as a long garbage collection does: heartbeats stop too."""
 
-    member: Processes = key(_PROCESS)
+    member: Processes = key(PROCESSES)
     for_: Duration = key("How long.")
 
     def perform(self, stage: Stage) -> None:
@@ -114,7 +114,7 @@ class Pause(StepAction):
 class Restart(StepAction):
     """End processes and start them again."""
 
-    member: Processes = key(_PROCESS)
+    member: Processes = key(PROCESSES)
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Whether to send LeaveGroup; by default as the client library does.", None)
     downtime: Distribution | None = key("Time between the end of the old process and the start of the new one.", None)

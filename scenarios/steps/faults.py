@@ -19,13 +19,12 @@ from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import StepAction, fault
 from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget, TheGroup
 from groupsim.scenarios.language.values import Bandwidth, Count, Duration, ErrorName, Names, Positive
+from groupsim.scenarios.steps.actions import GROUP, PROCESSES
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.stage import Stage
 
-_MEMBER = "Processes: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 _BROKER = "Only connections to this broker: a number, or `coordinator`."
-_GROUP = "The group; optional if the scenario has only one."
 _REQUEST = "The requests: `next JoinGroup of c2`, `the third Heartbeat of leader`, `every SyncGroup of all`."
 
 _APIS = {api.title: api for api in Api}
@@ -35,7 +34,7 @@ _APIS = {api.title: api for api in Api}
 class OnLinks(StepAction):
     """A fault of connections; its targets are resolved when it begins."""
 
-    member: Processes = key(_MEMBER)
+    member: Processes = key(PROCESSES)
     broker: Broker | None = key(_BROKER, None)
     connection: Literal["coordinator", "data", "zookeeper"] | None = key("Only this kind of connection.", None)
 
@@ -192,7 +191,7 @@ class AnswerError(OnMessages):
 class FailAppend(StepAction):
     """Make the next appends to `__consumer_offsets` fail."""
 
-    group: TheGroup | None = key(_GROUP, None)
+    group: TheGroup | None = key(GROUP, None)
     error: ErrorName = key("The error, such as NOT_ENOUGH_REPLICAS.", ErrorName("NOT_ENOUGH_REPLICAS"))
     appends: Positive = key("How many.", 1)
 
@@ -232,7 +231,7 @@ class HoldAppends(StepAction):
     """Keep appends to a group's partition of `__consumer_offsets` from committing, as slow followers do."""
 
     for_: Duration = key("How long.")
-    group: TheGroup | None = key(_GROUP, None)
+    group: TheGroup | None = key(GROUP, None)
 
     def perform(self, stage: Stage) -> None:
         """Begin the fault."""

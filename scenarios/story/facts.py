@@ -42,6 +42,11 @@ class Stretch:
         """Return whether any part of it lies in [begin, end]."""
         return self.began_us <= end_us and (self.ended_us is None or self.ended_us >= begin_us)
 
+    def within_us(self, begin_us: int, end_us: int) -> int:
+        """Return how much of it lies in [begin, end]."""
+        end = end_us if self.ended_us is None else min(self.ended_us, end_us)
+        return max(0, end - max(self.began_us, begin_us))
+
 
 @define
 class HostFacts:

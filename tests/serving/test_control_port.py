@@ -239,6 +239,9 @@ def test_waiting_in_vain_says_how_things_stand(control: Control) -> None:
         control.group("g2")
     with pytest.raises(ControlError, match="unknown group state"):
         control.await_group("g1", state="stable")
+    for state in ("Assigning", "Reconciling"):  # of groups of the consumer protocol
+        with pytest.raises(TimedOut, match=f"did not reach state {state} in time"):
+            control.await_group("g1", state=state, timeout="50ms")
 
 
 def test_a_web_page_is_not_answered(control: Control) -> None:

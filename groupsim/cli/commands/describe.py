@@ -19,13 +19,12 @@ from groupsim.cli.render import fleet_states
 from groupsim.cli.render.cluster import ClusterView, Coordinator, look
 from groupsim.cli.render.partitions import by_topic, in_ranges
 from groupsim.cli.running import perform
-from groupsim.cli.scenario_source import load
+from groupsim.cli.scenario_source import instant, load
 from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberEpoch, MemberSnapshot, Parked
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.embedded import consumer_protocol as embedded
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.problems import suggest
@@ -44,10 +43,8 @@ def describe(
     source: str, at: str, group: str | None, seed: int, settings: list[str], wants_json: bool, cluster: bool = False
 ) -> int:
     """Run the scenario, and print the groups at an instant, with `cluster` the replicas too; return the exit code."""
-    at_us = _moment(at)
     scenario = load(source, settings)
-    if at_us > scenario.run_for:
-        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier time")
+    at_us = instant(scenario, at)
     if group is not None and group not in scenario.groups:
         raise Trouble(f"the scenario has no group {group!r}", suggest(group, scenario.groups, "its groups"))
     wanted = [name for name in scenario.groups if group in (None, name)]
@@ -67,13 +64,6 @@ def describe(
 
 def _look(views: list[ClusterView], groups: Sequence[str], stage: Stage) -> None:
     views.append(look(stage, groups))
-
-
-def _moment(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise Trouble(f"--at {text}: {error}") from None
 
 
 def _past(events: Sequence[TraceEvent], at_us: int) -> tuple[dict[str, tuple[Generation, ...]], dict[str, TraceEvent]]:

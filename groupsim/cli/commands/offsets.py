@@ -27,18 +27,17 @@ from groupsim.cli.offset_rows import (
     time_us,
 )
 from groupsim.cli.running import perform
-from groupsim.cli.scenario_source import load
+from groupsim.cli.scenario_source import instant, load
 from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.batch.batch import EPOCH_MS, Batch
 from groupsim.protocol.batch.codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.runtime.stage import Stage
-from groupsim.scenarios.story.words import clock, span
+from groupsim.scenarios.story.words import clock
 
 Batches = dict[int, list[Batch]]
 _FOLDER = re.compile(rf"{OFFSETS_TOPIC}-(\d+)$")
@@ -118,19 +117,10 @@ def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Offs
 def of_run(source: str, at: str | None, seed: int, settings: list[str]) -> Batches:
     """Run a scenario, and return the batches of every partition with records at an instant."""
     scenario = load(source, settings)
-    at_us = scenario.run_for if at is None else _moment(at)
-    if at_us > scenario.run_for:
-        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier time")
+    at_us = scenario.run_for if at is None else instant(scenario, at)
     found: Batches = {}
     perform(scenario, seed, source, looks=[(at_us, partial(_take, found))], settings=settings)
     return found
-
-
-def _moment(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise Trouble(f"--at {text}: {error}") from None
 
 
 def _take(found: Batches, stage: Stage) -> None:

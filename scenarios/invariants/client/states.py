@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.invariants.checker import Checker, Found
+from groupsim.scenarios.invariants.client.heartbeats import PROCESS_ENDS
 
-_ENDS = (Kind.PROCESS_STARTED, Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
 _IN_GROUP = ("JOINING", "STABLE", "RECONCILING", "ACKNOWLEDGING")
 
 ENTERED_FROM: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +46,7 @@ class ClientStates(Checker):
 class ClientEpochs(Checker):
     """C2."""
 
-    KINDS: ClassVar[frozenset[Kind]] = frozenset({Kind.REQUEST_SENT, *_ENDS})
+    KINDS: ClassVar[frozenset[Kind]] = frozenset({Kind.REQUEST_SENT, *PROCESS_ENDS})
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -116,7 +116,7 @@ class DeliversOwned(Checker):
     """C6."""
 
     KINDS: ClassVar[frozenset[Kind]] = frozenset(
-        {Kind.PARTITION_OWNED, Kind.PARTITION_RELEASED, Kind.RECORDS_DELIVERED, *_ENDS}
+        {Kind.PARTITION_OWNED, Kind.PARTITION_RELEASED, Kind.RECORDS_DELIVERED, *PROCESS_ENDS}
     )
 
     def __init__(self, name: str) -> None:
@@ -151,7 +151,7 @@ class OneClientOwner(Checker):
             Kind.GROUP_DELETED,
             Kind.GROUP_UNLOADED,
             Kind.GROUP_LOADED,
-            *_ENDS,
+            *PROCESS_ENDS,
         }
     )
 
@@ -164,7 +164,7 @@ class OneClientOwner(Checker):
         """Follow members and owners; look for a partition with two owners that are both members."""
         group, member, host = event.group or "", event.member or "", event.host or ""
         kind = event.kind
-        if kind in _ENDS:
+        if kind in PROCESS_ENDS:
             for owners in self._owners.values():
                 owners.pop(host, None)
             return

@@ -138,7 +138,7 @@ def own_standstill(host: HostFacts, begin: int, end: int) -> Verdict | None:
 def _starved(host: HostFacts, begin: int, end: int) -> Verdict | None:
     """Judge a heartbeat thread that got no CPU time for half of [begin, end], while the application ran."""
     starved = _longest(host.starved, begin, end)
-    if starved is None or _within(starved, begin, end) < (end - begin) // 2:
+    if starved is None or starved.within_us(begin, end) < (end - begin) // 2:
         return None
     length = span((starved.ended_us or end) - starved.began_us)
     why = f"sent no heartbeat for {length} from {clock(starved.began_us)} on: its heartbeat thread was starved"
@@ -267,11 +267,11 @@ def committing(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict
 def _occupied(host: HostFacts, begin: int, until: int) -> Verdict | None:
     callback = _longest(host.callbacks, begin, until)
     handler = _longest(host.handling, begin, until)
-    if callback is not None and _within(callback, begin, until) >= (until - begin) // 2:
-        length = span(_within(callback, callback.began_us, until))
+    if callback is not None and callback.within_us(begin, until) >= (until - begin) // 2:
+        length = span(callback.within_us(callback.began_us, until))
         return Verdict(Cause.CALLBACK, f"was in its {callback.what or 'rebalance'} callback for {length}")
-    if handler is not None and _within(handler, begin, until) >= (until - begin) // 2:
-        length = span(_within(handler, handler.began_us, until))
+    if handler is not None and handler.within_us(begin, until) >= (until - begin) // 2:
+        length = span(handler.within_us(handler.began_us, until))
         return Verdict(Cause.POLL_LIMIT, f"did not call poll(): its handler ran for {length}")
     return None
 
@@ -283,8 +283,8 @@ def _blocked(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict |
         if payload.get("do") != "block-poll" or not aims_at(action, host):
             continue
         blocked = Stretch(action.t_us, action.t_us + parse_duration(str(payload["for"])))
-        if _within(blocked, begin, until) >= (until - begin) // 2:
-            length = span(_within(blocked, blocked.began_us, until))
+        if blocked.within_us(begin, until) >= (until - begin) // 2:
+            length = span(blocked.within_us(blocked.began_us, until))
             return Verdict(Cause.POLL_LIMIT, f"did not call poll() for {length}: {action.reason}")
     return None
 
@@ -328,9 +328,4 @@ def _longest(stretches: list[Stretch], begin: int, until: int) -> Stretch | None
     first = max(0, bisect_right(stretches, begin, key=_began) - 1)  # stretches are in order and do not overlap
     last = bisect_right(stretches, until, key=_began)
     overlapping = [s for s in stretches[first:last] if s.overlaps(begin, until)]
-    return max(overlapping, key=lambda s: _within(s, begin, until), default=None)
-
-
-def _within(stretch: Stretch, begin: int, until: int) -> int:
-    end = until if stretch.ended_us is None else min(stretch.ended_us, until)
-    return max(0, end - max(stretch.began_us, begin))
+    return max(overlapping, key=lambda s: s.within_us(begin, until), default=None)

@@ -104,8 +104,8 @@ def _why(facts: Facts, host: HostFacts, since: int, until: int) -> str:
         return ""
     if _mostly(_steps(facts, host, "stuck"), since, until) >= half:
         return "its worker was stuck"
-    callback = max(host.callbacks, key=lambda one: _within(one, since, until), default=None)
-    if callback is not None and _within(callback, since, until) >= half:
+    callback = max(host.callbacks, key=lambda one: one.within_us(since, until), default=None)
+    if callback is not None and callback.within_us(since, until) >= half:
         return f"it was in its {callback.what or 'rebalance'} callback"
     if _mostly(_steps(facts, host, "block-poll"), since, until) >= half:
         return "it did not call poll()"
@@ -126,9 +126,4 @@ def _lasted(step: TraceEvent) -> int:
 
 
 def _mostly(stretches: Iterable[Stretch], since: int, until: int) -> int:
-    return max((_within(one, since, until) for one in stretches), default=0)
-
-
-def _within(stretch: Stretch, begin: int, until: int) -> int:
-    end = until if stretch.ended_us is None else min(stretch.ended_us, until)
-    return max(0, end - max(stretch.began_us, begin))
+    return max((one.within_us(since, until) for one in stretches), default=0)
