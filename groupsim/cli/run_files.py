@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from groupsim.cli.commands.report import check_page
 from groupsim.cli.exits import Trouble
 from groupsim.cli.sources import check_directory, check_parent, check_target
-from groupsim.cli.streams import naming
 from groupsim.protocol.values import frozen
 
 PICTURE = ".svg"
@@ -54,14 +52,3 @@ def _check_picture(path: Path) -> None:
     if path.suffix != PICTURE:
         raise Trouble(f"{path}: a picture ends in {PICTURE}", f"write {path.with_suffix(PICTURE)}")
     check_parent(path)
-
-
-def write_picture(picture: str, path: Path) -> None:
-    """Write it whole or not at all. Raises OSError, with the path, when that is not possible."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with naming(path):
-        try:
-            temporary.write_text(picture, encoding="utf-8")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)

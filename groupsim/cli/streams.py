@@ -67,6 +67,17 @@ def naming(*places: Path | None) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), named) from error
 
 
+def write_whole(text: str, path: Path) -> None:
+    """Write a file completely or not at all. Raises OSError, with the path; an earlier file is then unchanged."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with naming(path):
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
 def outlive_readers() -> None:
     """Put an `Outlet` below standard output and standard error."""
     sys.stdout = _with_outlet(sys.stdout)

@@ -9,10 +9,8 @@ Nothing on the page is fetched from anywhere: everything is inside, and its cont
 from __future__ import annotations
 
 import html
-import os
 import re
 from importlib import metadata, resources
-from pathlib import Path
 from typing import Any
 
 from groupsim.pipeline.page.compact import as_json
@@ -60,16 +58,6 @@ def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = (), *,
     }
     # One pass: inserted text is not searched again.
     return _SLOT.sub(lambda match: slots[match[1]], _file("page.html"))
-
-
-def write_page(page: str, path: Path) -> None:
-    """Write it whole or not at all. Raises OSError when that is not possible."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def plotly() -> str:

@@ -14,6 +14,7 @@ from groupsim.cli.commands.answer import nothing_finished
 from groupsim.cli.commands.sweep import check_engine
 from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.sources import check_parent
+from groupsim.cli.streams import write_whole
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.runtime.runner import Run
 from groupsim.scenarios.story import Story
@@ -106,9 +107,7 @@ def _need(package: str) -> None:
 
 
 def _write(page: str, path: Path) -> None:
-    from groupsim.pipeline.page import write_page
-
     try:
-        write_page(page, path)
+        write_whole(page, path)
     except OSError as error:
         raise Trouble(f"{path}: {error.strerror or error}", "name another file with --out or --report") from None

@@ -22,10 +22,10 @@ from groupsim.cli.render.fetches import show_fetches
 from groupsim.cli.render.rebalance.animated import rebalance_picture
 from groupsim.cli.render.rebalance.lines import Course
 from groupsim.cli.render.screen import WHOLE, Limits, Part
-from groupsim.cli.run_files import Files, write_picture
+from groupsim.cli.run_files import Files
 from groupsim.cli.running import command_line, perform
 from groupsim.cli.scenario_source import is_experiment, load
-from groupsim.cli.streams import naming
+from groupsim.cli.streams import naming, write_whole
 from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.sinks import Sink, sink_for
 from groupsim.logs.files import write_logs
@@ -108,7 +108,7 @@ def run(
         _tell(story, done, shown, wants_json)
     if files.picture is not None:
         drawn = run_picture(story, shown.group) if rebalance is None else rebalance_picture(courses[-1])
-        write_picture(drawn, files.picture)
+        write_whole(drawn, files.picture)
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (

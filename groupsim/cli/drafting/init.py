@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from groupsim.cli import as_json
 from groupsim.cli.commands.lint_input import STDIN, is_yaml, text_of
 from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.sources import check_parent
+from groupsim.cli.streams import write_whole
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.drafting import DraftedScenario, File, draft_of
 from groupsim.scenarios.drafting.reading import looks_like_yaml
@@ -31,7 +31,7 @@ def init(
         _check_target(out, force)
     draft = draft_of(sources(files), workloads, profile)
     if out is not None:
-        _write(out, draft.text)
+        write_whole(draft.text, out)
     if wants_json:
         print(as_json.text(document(draft)))
     elif out is None:
@@ -82,16 +82,6 @@ def _check_target(out: Path, force: bool) -> None:
     check_parent(out)
     if out.exists() and not force:
         raise Trouble(f"{out} exists", "name another file, or overwrite it with --force")
-
-
-def _write(out: Path, text: str) -> None:
-    """Write to a temporary file and rename it, so that the file is complete or absent."""
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _report(draft: DraftedScenario, out: Path | None) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from groupsim.cli.streams import write_whole
 from groupsim.pipeline.experiment.load import experiment_of
-from groupsim.pipeline.page import PageError, assembly, lag_lines, run_page, sweep_page, write_page
+from groupsim.pipeline.page import PageError, assembly, lag_lines, run_page, sweep_page
 from groupsim.pipeline.page.assumed import assumed
 from groupsim.pipeline.page.budget import within
 from groupsim.pipeline.page.compact import as_json, pack
@@ -164,14 +165,14 @@ def test_a_page_names_what_holds_on_replicated_logs() -> None:
 def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that cannot be written leaves the one before it, and no half of its own."""
     path = tmp_path / "page.html"
-    write_page("before", path)
+    write_whole("before", path)
 
     def full(self: Path, *_: object, **__: object) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space"):
-        write_page("after", path)
+        write_whole("after", path)
     monkeypatch.undo()
     assert [entry.name for entry in tmp_path.iterdir()] == ["page.html"]
     assert path.read_text() == "before"
