@@ -29,14 +29,14 @@ def explain(paths: Sequence[str], wants_json: bool) -> int:
     judged = judge(found)
     if not judged:
         raise Trouble(
-            f"none of {len(found)} log records says why a group rebalanced or a member lost it",
+            "no line of these logs says why a group rebalanced or lost a member",
             "give logs of the group's coordinator or of its clients (librdkafka with `debug=cgrp`)",
         )
     if wants_json:
         from groupsim.cli import as_json  # with all that a story is made of
 
         groups = [[_plain(one) for one in findings] for findings in judged]
-        print(as_json.text({"schema": as_json.SCHEMA, "records": len(found), "incident": groups}))
+        print(as_json.text({"schema": as_json.SCHEMA, "incident": groups}))
         return SUCCESS
     console = Terminal()
     for findings in judged[:_GROUPS]:

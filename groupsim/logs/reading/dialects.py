@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from groupsim.protocol.values import frozen
+
+_FIRST = 500
+"""Number of lines in which a client's own are looked for."""
 
 
 @frozen
@@ -142,7 +146,7 @@ _OTHERS = (
 
 def dialect_of(texts: Iterable[str]) -> Dialect | None:
     """Return the library that wrote the first of these lines that a client wrote; None where only brokers wrote."""
-    for text in texts:
+    for text in islice(texts, _FIRST):
         found = next((one for one in (JAVA, *_OTHERS) if one.mark.search(text)), None)
         if found:
             return found

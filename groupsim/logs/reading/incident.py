@@ -7,8 +7,10 @@ coordinator did before, whether many sessions ended at once, which lines of a cl
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 from groupsim.logs.reading import signs as table
 from groupsim.logs.reading.dialects import JAVA, Dialect, dialect_of
@@ -37,15 +39,17 @@ _OPENED_BY_LOSS = re.compile(r"on heartbeat expiration|LeaveGroup|Removing ")
 _FIRST = re.compile(r"with old generation 0\b")
 _FAILED = re.compile(r"has failed, removing it from the group")
 _LOADS = re.compile(
-    r"[Ll]oading (?:of )?(?:offsets and )?(?:group )?metadata|Loaded (?:classic|consumer|generic) group"
+    r"(?<![Uu]n)[Ll]oading (?:of )?(?:offsets and )?(?:group )?metadata|Loaded (?:classic|consumer|generic) group"
 )
 _JOINS = re.compile(
     r"oining group|[Jj]oined group|has joined the group|oinGroup (?:response|succeeded)|-> wait-join|re-joining"
 )
 _GHOST = re.compile(r"in PreparingRebalance state\. Created a new member id (\S+) for this member and add")
 _UUID = re.compile(r"-?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+_IN_ORDER = re.compile("|".join(one.pattern for one in (_OPENS, _CLOSES, _LOADS, _JOINS)))
 _SENT = re.compile(r"Sent JoinGroupRequest")
 _SENT_AGAIN = re.compile(r"Retrying JoinGroupRequest")
+_SENDS = re.compile("|".join((_SENT.pattern, _SENT_AGAIN.pattern)))
 
 
 @frozen
@@ -57,6 +61,21 @@ class Seen:
     group: str
     who: str
     held_s: float | None = None
+
+
+@frozen
+class Reading:
+    """A record that says something by itself or by its place: its signs, and what it names."""
+
+    record: Record
+    text: str
+    signs: tuple[Sign, ...]
+    group: str
+    who: str
+
+    def seen(self, sign: Sign, held_s: float | None = None) -> Seen:
+        """Return this line as one that shows a sign."""
+        return Seen(sign, self.record, self.group, self.who, held_s)
 
 
 @frozen
@@ -78,8 +97,9 @@ def judge(records: Sequence[Record]) -> list[list[Finding]]:
 
     Lines that name no group are counted for the only group of their file, or of all files, if there is one.
     """
-    ordered = list(_from_order(records))
-    seen = [*_signs(records), *ordered]
+    lines = list(_lines(records))
+    ordered = list(_from_order(lines))
+    seen = [*(line.seen(sign) for line in lines for sign in line.signs), *ordered]
     dialect = dialect_of(one.text for one in records) or JAVA
     by_file: dict[str, set[str]] = {}
     for one in seen:
@@ -108,13 +128,13 @@ def _rank(finding: Finding) -> int:
     return table.SIGNS.index(finding.sign)
 
 
-def _signs(records: Iterable[Record]) -> Iterator[Seen]:
+def _lines(records: Iterable[Record]) -> Iterator[Reading]:
     for record in records:
-        found = signs_in(record.text)
-        if found:
-            group, who = group_of(record.text), member_of(record.text)
-            for sign in found:
-                yield Seen(sign, record, group, who)
+        text = record.text
+        found = tuple(signs_in(text))
+        sent = _SENDS.search(text)
+        if found or sent or _IN_ORDER.search(text):
+            yield Reading(record, text, found, group_of(text), member_of(text) if found or sent else "")
 
 
 def _findings(group: str, seen: Sequence[Seen], dialect: Dialect) -> list[Finding]:
@@ -143,19 +163,22 @@ def _finding(group: str, seen: Sequence[Seen], dialect: Dialect) -> Finding:
 
 def _members(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names without a client id whose member id is among them, which begins with it."""
-    every = tuple(dict.fromkeys(name for name in names if name))
-    return tuple(one for one in every if not any(other != one and other.startswith(one) for other in every))
+    every = dict.fromkeys(name for name in names if name)
+    shorter = {one for one, following in pairwise(sorted(every)) if following.startswith(one)}
+    return tuple(one for one in every if one not in shorter)
 
 
-def _from_order(records: Sequence[Record]) -> Iterator[Seen]:
-    for file in dict.fromkeys(one.file for one in records):
-        of_file = [one for one in records if one.file == file]
+def _from_order(lines: Iterable[Reading]) -> Iterator[Seen]:
+    by_file: dict[str, list[Reading]] = {}
+    for line in lines:
+        by_file.setdefault(line.record.file, []).append(line)
+    for of_file in by_file.values():
         yield from _removed_in_order(of_file)
         yield from _evicted_in_order(of_file)
         yield from _clients_in_order(of_file)
 
 
-def _removed_in_order(records: Iterable[Record]) -> Iterator[Seen]:
+def _removed_in_order(lines: Iterable[Reading]) -> Iterator[Seen]:
     """Judge what coordinators remove: after they moved, or in the middle of a rebalance that another member began.
 
     A client without KIP-394 that gives its JoinGroup up and sends it again leaves a member at each attempt.
@@ -163,50 +186,27 @@ def _removed_in_order(records: Iterable[Record]) -> Iterator[Seen]:
     opened: dict[str, Record | None] = {}
     loaded: dict[str, Record] = {}
     added: dict[tuple[str, str], dict[str, Record]] = {}
-    for record in records:
-        text = record.text
-        group = group_of(text)
+    for line in lines:
+        text, group = line.text, line.group
         if _LOADS.search(text):
-            loaded[group] = record
+            loaded[group] = line.record
         elif _OPENS.search(text):
-            opened[group] = None if _OPENED_BY_LOSS.search(text) else record
+            opened[group] = None if _OPENED_BY_LOSS.search(text) else line.record
         elif _CLOSES.search(text):
             opened.pop(group, None)
         elif ghost := _GHOST.search(text):
-            added.setdefault((group, _UUID.sub("", ghost[1])), {})[ghost[1]] = record
+            added.setdefault((group, _UUID.sub("", ghost[1])), {})[ghost[1]] = line.record
         elif _FAILED.search(text):
-            who = member_of(text)
-            after, begun = _between(loaded.get(group) or loaded.get(""), record), opened.get(group)
-            attempts = added.get((group, _UUID.sub("", who)), {})
-            held_s = _between(begun, record)
+            after = _between(loaded.get(group) or loaded.get(""), line.record)
+            attempts = added.get((group, _UUID.sub("", line.who)), {})
+            begun = opened.get(group)
+            held_s = _between(begun, line.record)
             if after is not None and after <= _MOVED_S:
-                yield Seen(table.MOVED_TOO_SLOWLY, record, group, who)
-            elif who in attempts and _one_after_the_other(attempts.values()):
-                yield Seen(table.JOIN_GIVEN_UP, record, group, who)
+                yield line.seen(table.MOVED_TOO_SLOWLY)
+            elif line.who in attempts and _one_after_the_other(attempts.values()):
+                yield line.seen(table.JOIN_GIVEN_UP)
             elif begun is not None:
-                yield Seen(table.LATE if (held_s or 0) >= _BUSY_S else table.HELD_OPEN, record, group, who, held_s)
-
-
-def _evicted_in_order(records: Iterable[Record]) -> Iterator[Seen]:
-    """Find joins that complete at once, one after the other, though the group has members and none of them went."""
-    opened: dict[str, Record] = {}
-    alone: dict[str, list[Seen]] = {}
-    for record in records:
-        text = record.text
-        group = group_of(text)
-        if _FAILED.search(text) or _OPENED_BY_LOSS.search(text):
-            alone.pop(group, None)
-        elif _OPENS.search(text) and table.JOINED in signs_in(text) and not _FIRST.search(text):
-            opened[group] = record
-        elif _CLOSES.search(text) and (begun := opened.pop(group, None)):
-            after = _between(begun, record)
-            joins = alone.setdefault(group, [])
-            if after is None or after > _ALONE_S:
-                joins.clear()
-            else:
-                joins.append(Seen(table.EVICTED, begun, group, member_of(begun.text)))
-                if len(joins) >= _MANY:
-                    yield from joins if len(joins) == _MANY else joins[-1:]
+                yield line.seen(table.LATE if (held_s or 0) >= _BUSY_S else table.HELD_OPEN, held_s)
 
 
 def _one_after_the_other(attempts: Iterable[Record]) -> bool:
@@ -214,44 +214,71 @@ def _one_after_the_other(attempts: Iterable[Record]) -> bool:
     return len(times) >= _MANY and all(later - earlier >= _PARKED_S for earlier, later in pairwise(times))
 
 
-def _clients_in_order(records: Iterable[Record]) -> Iterator[Seen]:
+def _evicted_in_order(lines: Iterable[Reading]) -> Iterator[Seen]:
+    """Find joins that complete at once, one after the other, though the group has members and none of them went."""
+    opened: dict[str, Reading] = {}
+    alone: dict[str, list[Seen]] = {}
+    for line in lines:
+        text, group = line.text, line.group
+        if _FAILED.search(text) or _OPENED_BY_LOSS.search(text):
+            alone.pop(group, None)
+        elif _OPENS.search(text) and table.JOINED in line.signs and not _FIRST.search(text):
+            opened[group] = line
+        elif _CLOSES.search(text) and (begun := opened.pop(group, None)):
+            after = _between(begun.record, line.record)
+            joins = alone.setdefault(group, [])
+            if after is None or after > _ALONE_S:
+                joins.clear()
+            else:
+                joins.append(begun.seen(table.EVICTED))
+                if len(joins) >= _MANY:
+                    yield from joins if len(joins) == _MANY else joins[-1:]
+
+
+def _clients_in_order(lines: Iterable[Reading]) -> Iterator[Seen]:
     """Judge what a client was silent of: a rebalance that it did not join, a session in which it did not run."""
-    called: dict[tuple[str, str], Record] = {}
+    called: set[tuple[str, str]] = set()
     silent: dict[str, Seen] = {}
     sent: dict[str, Record] = {}
-    for record in records:
-        text = record.text
-        group, who = group_of(text), member_of(text)
-        found = signs_in(text)
-        if table.NO_ANSWER in found:
+    for line in lines:
+        text, group, who = line.text, line.group, line.who
+        if table.NO_ANSWER in line.signs:
             before = silent.get(group)
-            silent[group] = Seen(table.STALLED, before.record if before else record, group, who)
-        elif table.UNKNOWN_MEMBER in found and (lost := silent.pop(group, None) or silent.pop("", None)):
-            after = _between(lost.record, record)
+            silent[group] = Seen(table.STALLED, before.record if before else line.record, group, who)
+        elif table.UNKNOWN_MEMBER in line.signs and (lost := silent.pop(group, None) or silent.pop("", None)):
+            after = _between(lost.record, line.record)
             if after is not None and after <= _BACK_S:
                 yield lost
-        if table.UNKNOWN_MEMBER in found and (group, who) in called:
-            del called[(group, who)]
-            yield Seen(table.LATE, record, group, who)
-        elif table.REBALANCING in found and not _JOINS.search(text):
-            called.setdefault((group, who), record)
-        elif _JOINS.search(text):
-            called = {key: at for key, at in called.items() if group and key[0] and key[0] != group}
+        if table.UNKNOWN_MEMBER in line.signs and (group, who) in called:
+            called.discard((group, who))
+            yield line.seen(table.LATE)
+        elif table.REBALANCING in line.signs and not _JOINS.search(text):
+            called.add((group, who))
+        elif called and _JOINS.search(text):
+            called = {key for key in called if group and key[0] and key[0] != group}
         if _SENT.search(text):
-            sent[who] = record
-        elif _SENT_AGAIN.search(text) and (_between(sent.get(who), record) or 0) >= _PARKED_S:
-            yield Seen(table.JOIN_GIVEN_UP, record, group, who)
+            sent[who] = line.record
+        elif _SENT_AGAIN.search(text) and (_between(sent.get(who), line.record) or 0) >= _PARKED_S:
+            yield line.seen(table.JOIN_GIVEN_UP)
 
 
 def _together(seen: Iterable[Seen]) -> list[Seen]:
     """Return the first sessions that ended together, of at least three members or clients."""
-    ended = [one for one in seen if one.sign in (table.REMOVED, table.NO_ANSWER) and one.record.at is not None]
-    ended.sort(key=lambda one: one.record.at or 0)
-    for n, first in enumerate(ended):
-        near = [one for one in ended[n:] if (one.record.at or 0) - (first.record.at or 0) <= _AT_ONCE_S]
-        if len({one.who for one in near if one.who}) >= _MANY:
-            return [Seen(table.TOGETHER, one.record, one.group, one.who) for one in near]
-    return []
+    timed = ((one.record.at, one) for one in seen if one.sign in (table.REMOVED, table.NO_ANSWER))
+    ended = sorted(((at, one) for at, one in timed if at is not None), key=itemgetter(0))
+    near: deque[tuple[float, Seen]] = deque()
+    for at, one in ended:
+        while near and at - near[0][0] > _AT_ONCE_S:
+            if len({earlier.who for _, earlier in near if earlier.who}) >= _MANY:
+                break
+            near.popleft()
+        else:
+            near.append((at, one))
+            continue
+        break
+    if len({one.who for _, one in near if one.who}) < _MANY:
+        return []
+    return [Seen(table.TOGETHER, one.record, one.group, one.who) for _, one in near]
 
 
 def _between(earlier: Record | None, later: Record) -> float | None:

@@ -49,6 +49,7 @@ _MEMBERS = tuple(
         r"instanceId=([^,\]\s]+)",
         r"clientId=([^,\]\s]+)",
         r'"clientId"\s*:\s*"([^"]+)"',
+        r"stream-thread \[([^\]]+)\]",
         r"coor=(\S+?),cb=",
         r"(?:\||Handle: )([^|\s]+#consumer-\d+)\b",
         r"([\w.-]+#consumer-\d+)\b",

@@ -24,6 +24,11 @@ _HEAD = re.compile(
     r"TRACE|DEBUG|INFO|WARN|ERROR|FATAL|[TDIWEF][,\d]|\w+: \[thrd|Handle: |\[\w+\] |Group member \()"
 )
 """How the first line of a record begins: with a time, a level, JSON or a name."""
+_RELATED = (
+    "group", "rebalanc", "coordinator", "member", "heartbeat", "poll", "commit", "fenced", "session", "sesst",
+    "offsets", "offset's topic", "join",
+)  # fmt: skip
+"""Words in small letters of which every message about a group has one; other records are not kept."""
 _LONGEST = 8_000
 """Maximal number of characters of a record; the rest of a long stack trace is dropped."""
 
@@ -51,7 +56,7 @@ class Record:
 
 
 def records(file: str, lines: Iterable[str]) -> list[Record]:
-    """Return the records of a log in the order of time. A view that lists the newest record first is turned round."""
+    """Return the records about groups in the order of time. A view that lists the newest first is turned round."""
     found = list(_joined(file, lines))
     times = [one.at for one in found if one.at is not None]
     if len(times) > 1 and times[0] > times[-1]:
@@ -76,22 +81,25 @@ def _joined(file: str, lines: Iterable[str]) -> Iterator[Record]:
             begun[2].append(plain.strip())
             continue
         if begun:
-            yield _record(file, *begun)
+            yield from _related(file, *begun)
         begun, headed = (number, line.strip(), [plain]), head
     if begun:
-        yield _record(file, *begun)
+        yield from _related(file, *begun)
 
 
-def _record(file: str, number: int, line: str, parts: list[str]) -> Record:
+def _related(file: str, number: int, line: str, parts: list[str]) -> Iterator[Record]:
     text = " ".join(parts)[:_LONGEST]
-    return Record(file, number, line, text, moment(parts[0]))
+    small = text.lower()
+    if any(word in small for word in _RELATED):
+        yield Record(file, number, line, text, moment(parts[0]))
 
 
 def _plain(line: str) -> str:
-    text = _MARKS.sub("", _COLOUR.sub("", line).replace("\ufeff", ""))
+    text = _COLOUR.sub("", line) if "\x1b" in line else line
+    text = _MARKS.sub("", text.removeprefix("\ufeff"))
     while '\\"' in text:
         text = text.replace('\\\\"', '\\"').replace('\\"', '"')
-    return text.replace("\\n", " ").replace("\\t", " ")
+    return text.replace("\\n", " ").replace("\\t", " ") if "\\" in text else text
 
 
 def moment(line: str) -> float | None:

@@ -67,7 +67,8 @@ FENCED = Sign(
     ("two-pods-one-instance-id",),
     (
         r"FENCED_INSTANCE_ID|FencedInstanceId|fenced_instance_id",
-        r"[Ss]tatic consumer fenced|fenced by newer instance|has been fenced|fenced group\.instance\.id",
+        r"[Ss]tatic consumer fenced|fenced by newer instance|instance id \S+ has been fenced",
+        r"fenced group\.instance\.id",
         r"is fenced by (?:current|existing) member|known static member .* not matching the expected",
         r"another consumer with the same group\.instance\.id",
         r"due to fenced id error",
@@ -180,6 +181,7 @@ LATE = Sign(
         r"haven't (?:joined|sent their sync request)|pending sync request expiration",
         r"failed to join before (?:the )?rebalance timeout|no members? (?:re)?joined",
         r"fenced from the group because it failed to|while waiting for user revoke to finish",
+        r"missed a rebalance|dropped out of the consumer group",
     ),
 )
 JOIN_GIVEN_UP = Sign(
@@ -188,7 +190,10 @@ JOIN_GIVEN_UP = Sign(
     "the answer comes when the rebalance is complete; {request}, or an idle limit on the way, is shorter than that",
     "set {request} above the rebalance timeout; look which member holds the rebalance open",
     ("socket-timeout-below-the-hold", "joins-given-up-leave-ghosts"),
-    (r"JoinGroup\w*[^|]{0,80}?(?:timed out|Timed out|TimedOut)|(?:timed out|Timed out)[^|]{0,40}JoinGroup",),
+    (
+        r"JoinGroup\w*[^|]{0,80}?(?:timed out|Timed out|TimedOut)|(?:timed out|Timed out)[^|]{0,40}JoinGroup",
+        r"\[join_group\] Timed out",
+    ),
 )
 STALLED = Sign(
     "process-stood-still",
@@ -241,6 +246,7 @@ NOT_COORDINATOR = Sign(
     "nothing, if the members found it: a rolled broker does this; else look at the leader of that partition",
     ("coordinator-moves", "brokers-roll-no-rebalance", "coordinator-crashes-stable"),
     (
+        r"not coordinated by this broker",
         r"NOT_COORDINATOR|NotCoordinator|[Nn]ot (?:the correct )?[Cc]oordinator\b|not the correct coordinator",
         r"no longer coordinator|Resigned as the group coordinator|[Uu]nload(?:ing|ed) group metadata",
         r"coordinator unavailable|[Mm]arking the coordinator .*dead",

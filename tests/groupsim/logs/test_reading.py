@@ -84,12 +84,15 @@ def test_the_time_of_a_line_is_read_in_every_form(line: str, clock: float | None
 
 
 def test_lines_without_a_head_belong_to_the_record_before() -> None:
-    """A stack trace and a message of several lines are one record; a log of bare messages has one a line."""
+    """A stack trace and a message of several lines are one record; a log of bare messages has one a line.
+
+    Records that are not about groups are not kept.
+    """
     whole = records(
         "a.log", ["10:00:00.000 [info] Group member (g,coor=<0.1.0>,cb=<0.2.0>,generation=4):", " reason: x"]
     )
     assert [(one.number, "reason: x" in one.text) for one in whole] == [(1, True)]
-    assert len(records("a.log", ["joined the group", "left the group"])) == 2
+    assert len(records("a.log", ["joined the group", "left the group", "made tea"])) == 2
 
 
 def test_a_view_that_lists_the_newest_line_first_is_turned_round() -> None:
@@ -235,6 +238,20 @@ def test_a_message_that_is_wrapped_is_read_as_one() -> None:
         ("[27] Rebalance In Progress: the coordinator has begun rebalancing the group", table.REBALANCING),
         ("re-joining group, reason::fenced_instance_id", table.FENCED),
         ("Error sending heartbeat: Kafka::UnknownMemberId", table.UNKNOWN_MEMBER),
+        ("[[g] {}:] [join_group] Timed out while waiting for response 2", table.JOIN_GIVEN_UP),
+        (
+            "rebalance error: kafka server: Request was for a consumer group that is not coordinated by this broker.",
+            table.NOT_COORDINATOR,
+        ),
+        (
+            "stream-thread [a-1] This implies that this thread missed a rebalance and dropped out of the group.",
+            table.LATE,
+        ),
+        (
+            "TaskMigratedException: Client request for task 0_0 has been fenced due to a rebalance. Caused by: "
+            "CommitFailedException: Offset commit cannot be completed",
+            table.COMMIT_REFUSED,
+        ),
         ("Kafka::InconsistentGroupProtocol: Kafka::InconsistentGroupProtocol", table.NO_COMMON_PROTOCOL),
     ],
 )
@@ -272,6 +289,7 @@ def test_what_a_healthy_member_logs_is_no_sign(line: str) -> None:
         ('{"groupId":"g1","memberId":"m1","clientId":"c1"}', "g1", "m1"),
         ("heartbeat errored; group: g1, err: x", "g1", ""),
         ("Group member (g1,coor=<0.1.0>,cb=<0.2.0>,generation=4): re-joining", "g1", "<0.1.0>"),
+        ("stream-thread [app-StreamThread-1] Detected that the thread is being fenced", "", "app-StreamThread-1"),
         ("Not authorized to access group: Group authorization failed", "", ""),
         ("Heartbeat failed for group g1 because it is rebalancing", "g1", ""),
         ("Group g1 removed dynamic members who haven't joined: Set(c-1, c-2)", "g1", "c-1"),

@@ -48,7 +48,6 @@ def test_json_has_every_finding_of_every_group(log: Path) -> None:
     assert (first["group"], first["sign"], first["members"]) == ("orders", "poll-limit", ["c1"])
     assert (first["file"], first["line"], first["text"]) == ("app.log", 2, LEFT)
     assert (second["sign"], second["count"]) == ("rebalancing", 2)
-    assert document["records"] == 4
 
 
 def test_only_the_worst_groups_are_printed(tmp_path: Path) -> None:
@@ -65,7 +64,7 @@ def test_logs_that_decide_nothing_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("10:00:00 INFO all is well\n", "utf-8")
     ended = call("list", "--log", tmp_path)
     assert ended.exit_code == 2
-    assert "none of 1 log records" in ended.stderr
+    assert "no line of these logs says why" in ended.stderr
     assert "logs of the group's coordinator" in " ".join(ended.stderr.split())
 
 
