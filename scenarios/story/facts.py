@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from operator import attrgetter
+from typing import Any
 
 from attrs import Factory
 
@@ -113,7 +115,8 @@ class Round:
     old: int  # the generation it abandons
     prepare: TraceEvent
     known: dict[str, int]  # members when it began → when they were added
-    arrivals: dict[str, int] = Factory(dict)  # member → its (last) join in this round
+    arrivals: dict[str, int] = Factory(dict)  # member → its (last) join in this round; its move to the target
+    revocations: dict[str, None] = Factory(dict)  # of them, those that had partitions to revoke
     removed: list[TraceEvent] = Factory(list)
     removed_waiting: dict[str, int] = Factory(dict)  # member removed while its JoinGroup waited → when it came
     pending: list[TraceEvent] = Factory(list)
@@ -144,6 +147,7 @@ class GroupFacts:
     restored_us: dict[str, list[int]] = Factory(dict)  # removed member → when a load of the log restored it
     by_epochs: bool = False  # now a consumer group (KIP-848): its rounds are made from epochs
     conversions: list[TraceEvent] = Factory(list)
+    held: dict[str, Mapping[str, Any]] = Factory(dict)  # member of a consumer group → its last member.epoch
     regexes: dict[str, list[str]] = Factory(dict)  # regular expression → the topics that it was resolved to
     resolved: TraceEvent | None = None  # the last resolution: which topics match now, and which no more
     changed_us: int = -1  # when it last changed; records being handled then are kept for later

@@ -318,6 +318,7 @@ def _replaced(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     old = (event.payload or {}).get("old")
     group.members.pop(str(old), None)
+    group.held.pop(str(old), None)
     group.members[event.member or "?"] = event.t_us
     group.recent[event.member or "?"] = event.t_us
     group.last_change = event
@@ -330,6 +331,7 @@ def _replaced(facts: Facts, event: TraceEvent) -> None:
 def _removed(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     group.members.pop(event.member or "?", None)
+    group.held.pop(event.member or "?", None)
     group.removals.append(event)
     group.changed_us = event.t_us
     facts.holdings.removed(facts.process.get(event.member or ""), event, facts.growth)

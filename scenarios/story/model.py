@@ -48,7 +48,7 @@ class MemberName:
 
 @frozen
 class LateMember:
-    """A member that a rebalance waited for: the last to join, or one that did not join."""
+    """A member that a rebalance waited for: the last to join, to revoke or to reconcile, or one that did not join."""
 
     name: MemberName
     after_us: int  # from the begin of the rebalance to the join, or to the removal
@@ -56,6 +56,7 @@ class LateMember:
     removal: str | None = None  # reason of its removal: session-expired, join-timeout, pending-expired …
     cause: Cause | None = None  # why it was late, from the closed list; None if the trace does not show it
     why: str = ""  # a clause: "crashed at 0:31.000"
+    revoked: bool = False  # a member of a consumer group that had partitions to revoke
 
 
 @frozen
@@ -98,7 +99,7 @@ class GroupWords:
 
 
 OF_GENERATIONS = GroupWords("rebalance", "generation", "gen", "last to join", "abandoned")
-OF_EPOCHS = GroupWords("reassignment", "epoch", "epoch", "last to revoke", "overtaken")
+OF_EPOCHS = GroupWords("reassignment", "epoch", "epoch", "last to reconcile", "overtaken")
 
 
 @frozen
@@ -110,7 +111,7 @@ class Generation:
     kafka_cause, follow_up    Kafka's cause code; whether it is the second rebalance of a cooperative one (KIP-429)
     began_us, completing_us, stable_us    when the group entered each state; None for never
     ended_us       the end of the rebalance, or of the trace
-    late, absent   the last member to join; the members that did not join
+    late, absent   the last member to join, or in a consumer group to reconcile; those that did not join
     members, size  members of the generation; their number, also if the trace does not list them
     moves          partitions that another process owns now
     stopped_us, hindrances    how long partitions were unserved because of it; what hindered it and did not begin it

@@ -239,7 +239,8 @@ def _last_to_join(generation: Generation) -> str:
     if late is None or _missed(generation):
         return ""
     aside = f" ({late.why})" if late.why else ""
-    return f"{generation.words.last}: {late.name.host} after {span(late.after_us)}{aside}"
+    last = "last to revoke" if late.revoked else generation.words.last
+    return f"{last}: {late.name.host} after {span(late.after_us)}{aside}"
 
 
 def _never_came(late: LateMember) -> str:

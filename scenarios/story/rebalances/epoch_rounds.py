@@ -16,12 +16,15 @@ A group forms in its first round: with all bumps of the time for which a classic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
 
 FORMING_US = 3_000_000
 """The default of `group.initial.rebalance.delay.ms`: a group forms for this long, and again when a member came."""
+
+_NOTHING: Mapping[str, Any] = {}
 
 CAUSE_CODES: Mapping[str, str] = {
     "created": "ADD_MEMBER",
@@ -136,11 +139,24 @@ def target_computed(facts: Facts, event: TraceEvent) -> None:
 
 
 def member_moved(facts: Facts, event: TraceEvent) -> None:
-    """Note that a member has no partition left to revoke."""
+    """Note what a member holds, and once nothing is left to revoke, that it has moved to the target."""
     group = facts.groups.get(event.group or "?")
-    current = group.open if group is not None else None
-    if current is not None and event.member and not (event.payload or {}).get("pending"):
-        current.arrivals.setdefault(event.member, event.t_us)
+    if group is None or not event.member:
+        return
+    before, now = group.held.get(event.member, _NOTHING), event.payload or _NOTHING
+    group.held[event.member] = now
+    current = group.open
+    if current is None or now.get("pending"):
+        return
+    current.arrivals.setdefault(event.member, event.t_us)
+    if before.get("pending") or _gave_up(before, now):
+        current.revocations[event.member] = None
+
+
+def _gave_up(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether a member has lost a partition: one of the classic protocol revokes before it joins again."""
+    kept = now.get("assigned") or _NOTHING
+    return any(set(owned) - set(kept.get(topic, ())) for topic, owned in (before.get("assigned") or _NOTHING).items())
 
 
 def state_changed(group: GroupFacts, event: TraceEvent) -> None:

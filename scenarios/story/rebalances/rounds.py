@@ -94,7 +94,10 @@ def _until(facts: Facts, this: Round) -> int:
 
 
 def _late(facts: Facts, this: Round, found: Blame) -> LateMember | None:
-    """Return the last member to join; None in the first generation, or if it joined within a millisecond."""
+    """Return the last member to join; None in the first generation, or if it joined within a millisecond.
+
+    In a consumer group it is the last that moved to the target, whether it had to revoke before or not.
+    """
     begin = this.prepare.t_us
     awaited = {m: t for m, t in this.arrivals.items() if m in this.known or found.cause is not Cause.FIRST_START}
     if not awaited or found.cause is Cause.FIRST_START:
@@ -103,7 +106,8 @@ def _late(facts: Facts, this: Round, found: Blame) -> LateMember | None:
     if at - begin < TRIVIAL_US:
         return None
     verdict = why_late(facts, member, begin, at)
-    return LateMember(_member_name(facts, member), at - begin, True, None, verdict.cause, verdict.why)
+    revoked = member in this.revocations
+    return LateMember(_member_name(facts, member), at - begin, True, None, verdict.cause, verdict.why, revoked)
 
 
 def _absent(facts: Facts, this: Round) -> list[LateMember]:

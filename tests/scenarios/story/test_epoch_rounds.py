@@ -112,7 +112,19 @@ def test_the_last_member_to_revoke_held_the_others_back() -> None:
     tape.move("c1")
     late = tape.reconciled().story().rebalances[0].late
     assert late is not None
-    assert (late.name.host, late.after_us) == ("c1", 30_000_000)
+    assert (late.name.host, late.after_us, late.revoked) == ("c1", 30_000_000, True)
+
+
+def test_a_member_that_only_took_partitions_over_was_the_last_to_reconcile() -> None:
+    """A member that had nothing to revoke, and moved to the target after the others, is not the last to revoke."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.enter("c3").target().move("c3").move("c1", pending=2).at(20.5)
+    tape.move("c1").at(24)
+    tape.move("c2")
+    late = tape.reconciled().story().rebalances[0].late
+    assert late is not None
+    assert (late.name.host, late.after_us, late.revoked) == ("c2", 4_000_000, False)
 
 
 def test_bumps_before_the_target_belong_to_one_round() -> None:

@@ -118,3 +118,12 @@ def test_failed_expectations_are_never_cut() -> None:
 def test_json_has_everything_at_any_length() -> None:
     """`--all` changes nothing in it."""
     assert call("run", LONG, "--json").stdout == call("run", LONG, "--json", "--all").stdout
+
+
+def test_a_member_without_a_revocation_is_the_last_to_reconcile() -> None:
+    """In a consumer group that lost a member the others only take over; where one joined, an owner revokes."""
+    runner = CliRunner(env={"COLUMNS": "150", "NO_COLOR": "1"})
+    result = runner.invoke(app, ["run", "consumer-group-config-altered", "--all"])
+    assert "last to reconcile: c2 after 4.0 s (learned of the rebalance at its next heartbeat)" in result.stdout
+    result = runner.invoke(app, ["run", "consumer-stuck-revocation", "--all"])
+    assert "last to revoke: pod-1 after 4 min (was in its revoked callback for 4 min)" in result.stdout
