@@ -1,7 +1,6 @@
-"""The client libraries as their lines show them, and their names of the settings that advice names.
+"""The client libraries as their lines show them, and what advice says in their words.
 
-Sources: documentation and source of the libraries, of the releases that `members/profiles` models; ruby-kafka 1.5 and
-segmentio/kafka-go 0.4 for theirs.
+Names of settings are those of the profiles (`members/profiles`); segmentio/kafka-go has none, and its own are here.
 """
 
 from __future__ import annotations
@@ -10,144 +9,147 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
+import attrs
+
+from groupsim.members.profiles import PROFILES
 from groupsim.protocol.values import frozen
 
 _FIRST = 500
 """Number of lines in which a client's own are looked for."""
+_SESSION, _POLL, _REBALANCE = "session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms"
 
 
 @frozen
 class Dialect:
-    """A client library: how its lines are known, and its names of settings."""
+    """A client library: how its lines are known, and the parts of advice that differ between libraries.
+
+    `mark` is a regular expression; `slow` is the setting that ends a member whose records take too long, `late` the one
+    that ends a member that does not join a rebalance, both by Kafka's names; `batch` is how less is done between two
+    polls or heartbeats.
+    """
 
     name: str
-    mark: re.Pattern[str]
-    settings: Mapping[str, str]
+    mark: str
+    slow: str
+    late: str
+    batch: str
+    assignor: str = "partition.assignment.strategy"
+    static: bool = True
+    cooperative: bool = False
+    own: Mapping[str, str] = attrs.field(factory=dict)
+
+    def words(self) -> dict[str, str]:
+        """Return the words for the names in braces that the table of signs has."""
+        profile = PROFILES.get(self.name)
+        own = {name.key: known for known, name in profile.setting_names.items()} if profile else self.own
+        instance = own.get("group.instance.id", "group.instance.id")
+        cheaper = [*(["cooperative-sticky"] if self.cooperative else []), *([f"a stable {instance}"] * self.static)]
+        return {
+            "session": own.get(_SESSION, _SESSION),
+            "poll": own.get(self.slow, self.slow),
+            "rebalance": own.get(self.late, self.late),
+            "request": own.get("request.timeout.ms", "request.timeout.ms"),
+            "instance": instance,
+            "assignor": self.assignor,
+            "batch": self.batch,
+            "static": f"; a stable {instance} avoids the rebalance" if self.static else "",
+            "cheaper": f" ({' or '.join(cheaper)} makes it cheaper)" if cheaper else "",
+        }
 
 
-def _dialect(name: str, mark: str, **settings: str) -> Dialect:
-    return Dialect(name, re.compile(mark), settings)
-
-
-JAVA = _dialect(
+JAVA = Dialect(
     "java",
     r"\[(?:Consumer|Worker|ShareConsumer) |o\.a\.k\.c|org\.apache\.kafka\.(?:clients|connect)",
-    session="session.timeout.ms",
-    poll="max.poll.interval.ms",
-    batch="lower max.poll.records",
-    rebalance="max.poll.interval.ms",
-    request="request.timeout.ms",
-    instance="group.instance.id",
-    assignor="partition.assignment.strategy",
+    _POLL,
+    _POLL,
+    "lower max.poll.records",
+    cooperative=True,
 )
-_OTHERS = (
-    _dialect(
+_DIALECTS = (
+    JAVA,
+    Dialect(
         "librdkafka",
         r"thrd:|rdkafka|librdkafka|%\d\|\d{10}",
-        session="session.timeout.ms",
-        poll="max.poll.interval.ms",
-        batch="hand records to a worker and go on polling",
-        rebalance="max.poll.interval.ms",
-        request="socket.timeout.ms",
-        instance="group.instance.id",
-        assignor="partition.assignment.strategy",
+        _POLL,
+        _POLL,
+        "hand records to a worker and go on polling",
+        cooperative=True,
     ),
-    _dialect(
-        "aiokafka",
-        r"aiokafka",
-        session="session_timeout_ms",
-        poll="max_poll_interval_ms",
-        batch="lower max_poll_records",
-        rebalance="rebalance_timeout_ms",
-        request="request_timeout_ms",
-        instance="group_instance_id",
-        assignor="partition_assignment_strategy",
+    Dialect(
+        "aiokafka", r"aiokafka", _POLL, _REBALANCE, "lower max_poll_records", assignor="partition_assignment_strategy"
     ),
-    _dialect(
+    Dialect(
         "kafka-python",
         r"kafka\.(?:coordinator|cluster|consumer|conn)\b(?!\.group|[\w.]*Coordinator)|BrokerConnection|Request_v\d|"
         r"Marking the coordinator dead \(node|TopicPartition\(topic=",
-        session="session_timeout_ms",
-        poll="max_poll_interval_ms",
-        batch="lower max_poll_records",
-        rebalance="max_poll_interval_ms",
-        request="request_timeout_ms",
-        instance="group_instance_id",
+        _POLL,
+        _POLL,
+        "lower max_poll_records",
         assignor="partition_assignment_strategy",
     ),
-    _dialect(
+    Dialect(
         "kafkajs",
         r"kafkajs|KafkaJS|\[(?:Connection|Runner|ConsumerGroup)\] ",
-        session="sessionTimeout",
-        poll="sessionTimeout",
-        batch="await heartbeat() between the records of eachBatch",
-        rebalance="rebalanceTimeout",
-        request="requestTimeout",
-        instance="groupInstanceId",
+        _SESSION,
+        _REBALANCE,
+        "await heartbeat() between the records of eachBatch",
         assignor="partitionAssigners",
+        static=False,
     ),
-    _dialect(
+    Dialect(
         "franz-go",
         r"franz-go|\bkgo\b|heartbeat errored|group manage loop|join and sync loop",
-        session="SessionTimeout",
-        poll="SessionTimeout",
-        batch="poll fewer records (PollRecords)",
-        rebalance="RebalanceTimeout",
-        request="RequestTimeoutOverhead",
-        instance="InstanceID",
+        _REBALANCE,
+        _REBALANCE,
+        "poll fewer records (PollRecords)",
         assignor="Balancers",
+        cooperative=True,
     ),
-    _dialect(
+    Dialect(
         "sarama",
         r"(?i)sarama|kafka server: |kafka: error while consuming|consumergroup/",
-        session="Consumer.Group.Session.Timeout",
-        poll="Consumer.MaxProcessingTime",
-        batch="return from ConsumeClaim when session.Context() is done",
-        rebalance="Consumer.Group.Rebalance.Timeout",
-        request="Net.ReadTimeout",
-        instance="Consumer.Group.InstanceId",
+        _REBALANCE,
+        _REBALANCE,
+        "return from ConsumeClaim when session.Context() is done",
         assignor="Consumer.Group.Rebalance.GroupStrategies",
     ),
-    _dialect(
+    Dialect(
         "brod",
         r"Group member \(|brod",
-        session="session_timeout_seconds",
-        poll="session_timeout_seconds",
-        batch="handle records in another process",
-        rebalance="rebalance_timeout_seconds",
-        request="request_timeout",
-        instance="group_instance_id",
+        _REBALANCE,
+        _REBALANCE,
+        "handle records in another process",
         assignor="partition_assignment_strategy",
     ),
-    _dialect(
+    Dialect(
         "ruby-kafka",
         r"Kafka::\w|ruby-kafka|racecar",
-        session="session_timeout",
-        poll="session_timeout",
-        batch="call trigger_heartbeat between records",
-        rebalance="rebalance_timeout",
-        request="socket_timeout",
-        instance="group_instance_id",
+        _SESSION,
+        _REBALANCE,
+        "call trigger_heartbeat between records",
         assignor="assignment_strategy",
+        static=False,
     ),
-    _dialect(
+    Dialect(
         "kafka-go",
         r"segmentio/kafka-go|entering loop for consumer group|joinGroup succeeded|Failed to join group ",
-        session="SessionTimeout",
-        poll="SessionTimeout",
-        batch="handle records in another goroutine",
-        rebalance="RebalanceTimeout",
-        request="JoinGroupBackoff",
-        instance="group.instance.id",
+        _REBALANCE,
+        _REBALANCE,
+        "handle records in another goroutine",
         assignor="GroupBalancers",
+        static=False,
+        own={_SESSION: "SessionTimeout", _REBALANCE: "RebalanceTimeout", "request.timeout.ms": "RebalanceTimeout"},
     ),
 )
+
+
+_MARKS = tuple((one, re.compile(one.mark)) for one in _DIALECTS)
 
 
 def dialect_of(texts: Iterable[str]) -> Dialect | None:
     """Return the library that wrote the first of these lines that a client wrote; None where only brokers wrote."""
     for text in islice(texts, _FIRST):
-        found = next((one for one in (JAVA, *_OTHERS) if one.mark.search(text)), None)
+        found = next((one for one, mark in _MARKS if mark.search(text)), None)
         if found:
             return found
     return None

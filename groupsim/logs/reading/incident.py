@@ -152,7 +152,7 @@ def _finding(group: str, seen: Sequence[Seen], dialect: Dialect) -> Finding:
         who += f" (and {len(names) - 1} more)"
     held_s = seen[0].held_s
     values = {
-        **(dialect_of(one.record.text for one in seen) or dialect).settings,
+        **(dialect_of(one.record.text for one in seen) or dialect).words(),
         "who": who,
         "count": str(len(names) or len(seen)),
         "held": f"{held_s:.1f} s " if held_s is not None else "",

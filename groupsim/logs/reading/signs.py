@@ -166,7 +166,7 @@ HELD_OPEN = Sign(
     "a rebalance waited {held}for {who}, which did not answer, until its session ended",
     "a process that ends without LeaveGroup (killed, out of memory, no close) stays a member for {session}; a member "
     "that joins meanwhile waits for it, and no member works",
-    "let the process close its consumer when it is stopped; lower {session}; a stable {instance} avoids the rebalance",
+    "let the process close its consumer when it is stopped; lower {session}{static}",
     ("bounced-member-holds-rebalance-open", "deploy-jvm-S-killed"),
 )
 LATE = Sign(
@@ -298,7 +298,7 @@ LEFT = Sign(
     "left",
     "{who} left the group",
     "its process was stopped (a deployment, fewer replicas), or the application closed its consumer after an error",
-    "nothing in a deployment: cooperative-sticky or a stable {instance} makes it cheaper; else read its lines before",
+    "nothing in a deployment{cheaper}; else read its lines before this one",
     ("deploy-jvm-S-eager", "deploy-jvm-S-cooperative", "killed-for-memory-and-back"),
     (
         r"explicit .?LeaveGroup|has left, removing it|consumer is being closed|pro-actively leaving",

@@ -423,6 +423,17 @@ def test_advice_names_the_settings_of_the_library(line: str, setting: str) -> No
     assert setting in headline(line).do
 
 
+@pytest.mark.parametrize(
+    ("client", "advised"),
+    [("app", "group.instance.id"), ("kafkajs", ""), ("sarama", "Consumer.Group.InstanceId"), ("ruby-kafka", "")],
+)
+def test_a_library_without_static_members_is_not_advised_to_use_them(client: str, advised: str) -> None:
+    """A stable instance id helps where the library can send one; a broker's line shows the library by its member id."""
+    rows = opens("10:00:00,000", f"{client}-{UUID}"), failed("10:00:42,300", f"{client}-{OTHER}")
+    assert ("a stable" in headline(*rows).do) is bool(advised)
+    assert advised in headline(*rows).do
+
+
 def test_lines_without_a_group_belong_to_the_only_group_of_their_file() -> None:
     """A client that names its group in some lines is judged as one; with two groups the line stays without one."""
     head = "2026-03-01 10:00:00,000 - kafka.coordinator - WARNING - "
