@@ -98,6 +98,14 @@ UPGRADE_REFUSED = Sign(
     ("consumer-upgrade-refused", "consumer-upgrade-refused-user-data"),
     (r"Cannot upgrade (?:the )?classic group|GROUP_ID_NOT_FOUND.*[Hh]eartbeat|[Hh]eartbeat.*GROUP_ID_NOT_FOUND",),
 )
+FORCED_BY_CONNECT = Sign(
+    "connect-forces-rebalances",
+    "the Connect worker {who} forces rebalances: its config topic does not reach the offset of the assignment",
+    "workers with one group.id have different config.storage.topic, or one cannot read that topic to its end",
+    "give the workers of a group.id the same config.storage.topic, and each Connect cluster a group.id of its own",
+    ("connect-workers-force-rebalances",),
+    (r"does not match group assignment \d+\. Forcing rebalance|is behind group assignment \d+, reading to end",),
+)
 NOT_STORED = Sign(
     "group-not-stored",
     "the coordinator cannot store the group: appends to its partition of __consumer_offsets fail",
@@ -246,7 +254,7 @@ NOT_COORDINATOR = Sign(
     "nothing, if the members found it: a rolled broker does this; else look at the leader of that partition",
     ("coordinator-moves", "brokers-roll-no-rebalance", "coordinator-crashes-stable"),
     (
-        r"not coordinated by this broker",
+        r"not coordinated by this broker|COORDINATOR_LOAD_IN_PROGRESS|CoordinatorLoadInProgress|is loading the group",
         r"NOT_COORDINATOR|NotCoordinator|[Nn]ot (?:the correct )?[Cc]oordinator\b|not the correct coordinator",
         r"no longer coordinator|Resigned as the group coordinator|[Uu]nload(?:ing|ed) group metadata",
         r"coordinator unavailable|[Mm]arking the coordinator .*dead",
@@ -269,6 +277,7 @@ COMMIT_REFUSED = Sign(
     "raise {poll} above the slowest batch, or {batch}; change offsets from outside only while the group is empty",
     ("zombie-without-transactions", "slow-record-livelock", "manual-commit-beside-subscribers"),
     (
+        r"committing offsets: Kafka::(?:UnknownMemberId|IllegalGeneration)",
         r"[Cc]ommit cannot be completed|CommitFailed|[Cc]ommit request since the consumer is not part of",
         r"(?:Offset ?[Cc]ommit failed|unable to commit offset).{0,400}?(?:not aware|UNKNOWN_MEMBER|nknown member|"
         r"generation id|ILLEGAL_GENERATION|rebalanc|error_code: 2[25]\b)",
@@ -353,6 +362,7 @@ SIGNS = (
     UNRELEASED,
     BAD_SESSION,
     UPGRADE_REFUSED,
+    FORCED_BY_CONNECT,
     NOT_STORED,
     POLL_LIMIT,
     MOVED_TOO_SLOWLY,

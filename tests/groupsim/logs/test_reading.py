@@ -252,6 +252,15 @@ def test_a_message_that_is_wrapped_is_read_as_one() -> None:
             "CommitFailedException: Offset commit cannot be completed",
             table.COMMIT_REFUSED,
         ),
+        ("Error committing offsets: Kafka::UnknownMemberId", table.COMMIT_REFUSED),
+        (
+            "Current config state offset 3 does not match group assignment 5. Forcing rebalance.",
+            table.FORCED_BY_CONNECT,
+        ),
+        (
+            "JoinGroup failed: Coordinator b:9092 (id: 2147483647 rack: null) is loading the group.",
+            table.NOT_COORDINATOR,
+        ),
         ("Kafka::InconsistentGroupProtocol: Kafka::InconsistentGroupProtocol", table.NO_COMMON_PROTOCOL),
     ],
 )
@@ -454,7 +463,14 @@ def test_a_folder_is_read_with_its_folders_and_packed_files(tmp_path: Path) -> N
 
 def test_every_sign_names_scenes_of_the_library() -> None:
     """Every scene that a sign names exists, and one of them logs the sign's words where its programs do."""
-    silent = {table.NOT_STORED, table.LATE, table.JOIN_GIVEN_UP, table.OLD_GENERATION, table.BAD_SESSION}
+    silent = {
+        table.NOT_STORED,
+        table.FORCED_BY_CONNECT,
+        table.LATE,
+        table.JOIN_GIVEN_UP,
+        table.OLD_GENERATION,
+        table.BAD_SESSION,
+    }
     forms = finding.index()
     for sign in SIGNS:
         assert set(sign.scenes) <= set(catalogue.names()), sign.name
