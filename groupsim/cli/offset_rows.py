@@ -37,6 +37,7 @@ from groupsim.coordinator.base.consumer_serde import key_end, type_name
 from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
 from groupsim.protocol.batch.batch import DELETE_HORIZON, EPOCH_MS, Batch
 from groupsim.protocol.values import define, frozen
+from groupsim.scenarios.story.words import count
 
 LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (
     "live",
@@ -130,10 +131,8 @@ def _offset_words(record: OffsetRecord) -> str:
 def _group_words(record: GroupRecord) -> str:
     value = record.value
     assert value is not None
-    count = len(value.members)
-    members = "no members" if not count else f"{count} member{'s' if count > 1 else ''}"
     protocol = f", {value.protocol}" if value.protocol else ""
-    return f"generation {value.generation}{protocol}, {members}"
+    return f"generation {value.generation}{protocol}, {count(len(value.members), 'member')}"
 
 
 def _count(number: int, what: str) -> str:

@@ -21,7 +21,7 @@ from groupsim.scenarios.language.properties import without_secrets
 from groupsim.scenarios.plans.clusters import counted_config, is_replicated, replicated_config
 from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of
 from groupsim.scenarios.runtime.member_process import behaviour_of
-from groupsim.scenarios.story.words import span
+from groupsim.scenarios.story.words import count, span
 
 Facts = list[tuple[str, str]]
 Assumed = list[tuple[str, Facts]]
@@ -98,7 +98,7 @@ def _brokers_logs(scenario: Scenario, cluster: ClusterConfig) -> Iterator[tuple[
     )
     yield "placement of replicas", _value(_PLACED[controller.placement], written.placement)
     replicas = min(cluster.offsets_replication_factor, cluster.brokers)
-    yield "__consumer_offsets", f"{cluster.offsets_partitions} partitions, {_replicas(replicas)}"
+    yield "__consumer_offsets", f"{cluster.offsets_partitions} partitions, {count(replicas, 'replica')}"
     yield "loading of its groups", f"{_loading(cluster.loading)}{_more(cluster.load_us)}"
     silent = "broker.session.timeout.ms" not in scenario.broker.properties and written.broker_session is None
     session = show_us(controller.session_us)
@@ -114,10 +114,6 @@ def _kafkas(scenario: Scenario, cluster: ClusterConfig) -> dict[str, str]:
     }
     chosen = scenario.broker.properties
     return {name: _value(value, chosen.get(name)) for name, value in found.items()}
-
-
-def _replicas(number: int) -> str:
-    return f"{number} replica{'' if number == 1 else 's'}"
 
 
 def _loading(cost: LoadingCost) -> str:
@@ -140,7 +136,7 @@ def _topic(scenario: Scenario, name: str) -> str:
     if not is_replicated(scenario):
         return traffic
     factor = replicated_config(scenario).default_replication_factor
-    replicas = _replicas(len(topic.replicas[0]) if topic.replicas else topic.replication or factor)
+    replicas = count(len(topic.replicas[0]) if topic.replicas else topic.replication or factor, "replica")
     return ", ".join([traffic, replicas, *(f"{name}={value}" for name, value in sorted(topic.properties.items()))])
 
 

@@ -37,7 +37,7 @@ from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.runtime.stage import Stage
-from groupsim.scenarios.story.words import clock
+from groupsim.scenarios.story.words import clock, count
 
 Batches = dict[int, list[Batch]]
 _FOLDER = re.compile(rf"{OFFSETS_TOPIC}-(\d+)$")
@@ -261,10 +261,9 @@ def _date(time_ms: int) -> str:
 def _summary_words(summary: Summary) -> str:
     if not summary.records:
         return f"no records, of {summary.bytes:,} bytes read"
-    states = ", ".join(f"{count} {state}" for state, count in summary.states.items())
-    what = f"{summary.records} record{'s' if summary.records > 1 else ''}"
-    where = f"{summary.partitions} partition{'s' if summary.partitions > 1 else ''}"
-    return f"{what} in {where}: {states}; {summary.bytes:,} bytes of log"
+    states = ", ".join(f"{number} {state}" for state, number in summary.states.items())
+    where = f"{count(summary.records, 'record')} in {count(summary.partitions, 'partition')}"
+    return f"{where}: {states}; {summary.bytes:,} bytes of log"
 
 
 def document(rows: Sequence[OffsetRow], summary: Summary) -> Mapping[str, object]:
