@@ -95,6 +95,28 @@ class AuthContext:
         self.call.answer(refusal(self.call.request, error))
 
 
+def unchecked(auth: AuthContext, request: Any) -> None:
+    """Forward a request that needs no permission, or whose handler asks for it."""
+    auth.forward(request)
+
+
+def _error_only(request: Request) -> Response:
+    answer: Response = refusal(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return answer
+
+
+def of_cluster(operation: Operation, refused: Reshape = _error_only) -> Check:
+    """Return the check of requests that need this operation on the cluster; `refused` makes the other answer."""
+
+    def check(auth: AuthContext, request: Any) -> None:
+        if auth.allows_cluster(operation):
+            auth.forward(request)
+        else:
+            auth.answer(refused(request))
+
+    return check
+
+
 class ReshapedCall:
     """A call with a changed request, whose answer is turned into an answer to the client's request."""
 

@@ -7,17 +7,19 @@ Source: `ConfigHelper.handleDescribeConfigsRequest`, `ControllerApis.authorizeAl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import AuthContext, Check
+from groupsim.cluster.acl.authorization import AuthContext, Check, of_cluster, unchecked
 from groupsim.cluster.acl.control import not_authorized, refused
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import (
+    AclRequest,
+    AclResponse,
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
@@ -73,11 +75,6 @@ def _describe_configs(auth: AuthContext, request: DescribeConfigsRequest) -> Non
     auth.forward_with(evolve(request, resources=tuple(one for one, why in pairs if why is None)), complete)
 
 
-def _alter_configs(auth: AuthContext, request: IncrementalAlterConfigsRequest | AlterConfigsRequest) -> None:
-    """Forward without a check: `AdminRequests.forbids` checks each resource after it has found a change in it."""
-    auth.forward(request)
-
-
 def _describe_cluster(auth: AuthContext, request: DescribeClusterRequest) -> None:
     """Forward always: DescribeCluster needs no permission; only the authorized operations depend on the caller."""
     if not request.include_authorized_operations:
@@ -86,33 +83,19 @@ def _describe_cluster(auth: AuthContext, request: DescribeClusterRequest) -> Non
         auth.forward_with(request, lambda answer: evolve(answer, operations=auth.cluster_operations()))
 
 
-def _list_resources(auth: AuthContext, request: ListConfigResourcesRequest) -> None:
-    _of_cluster(auth, request, Operation.DESCRIBE_CONFIGS)
-
-
-def _describe_acls(auth: AuthContext, request: DescribeAclsRequest) -> None:
-    _of_cluster(auth, request, Operation.DESCRIBE)
-
-
-def _alter_acls(auth: AuthContext, request: Any) -> None:
-    _of_cluster(auth, request, Operation.ALTER)
-
-
-def _of_cluster(auth: AuthContext, request: Any, operation: Operation) -> None:
-    if auth.allows_cluster(operation):
-        auth.forward(request)
-    else:
-        auth.answer(refused(request, NO_CLUSTER, not_authorized(request)))
+def _refused(request: AclRequest) -> AclResponse:
+    return refused(request, NO_CLUSTER, not_authorized(request))
 
 
 CHECKS: Mapping[type, Check] = {
     DescribeConfigsRequest: _describe_configs,
-    IncrementalAlterConfigsRequest: _alter_configs,
-    AlterConfigsRequest: _alter_configs,
-    ListConfigResourcesRequest: _list_resources,
+    # `AdminRequests.forbids` checks each resource after it has found a change in it.
+    IncrementalAlterConfigsRequest: unchecked,
+    AlterConfigsRequest: unchecked,
+    ListConfigResourcesRequest: of_cluster(Operation.DESCRIBE_CONFIGS),
     DescribeClusterRequest: _describe_cluster,
-    DescribeAclsRequest: _describe_acls,
-    CreateAclsRequest: _alter_acls,
-    DeleteAclsRequest: _alter_acls,
+    DescribeAclsRequest: of_cluster(Operation.DESCRIBE, _refused),
+    CreateAclsRequest: of_cluster(Operation.ALTER, _refused),
+    DeleteAclsRequest: of_cluster(Operation.ALTER, _refused),
 }
 """Request class → its check."""

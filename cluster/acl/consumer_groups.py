@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import AuthContext, Check, DescribingCall
+from groupsim.cluster.acl.authorization import AuthContext, Check, DescribingCall, unchecked
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.protocol.messages.acl import Operation, Resource
@@ -21,7 +21,6 @@ from groupsim.protocol.messages.consumer_group import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
-    ConsumerGroupRequest,
     DescribedConsumerGroup,
 )
 
@@ -65,12 +64,8 @@ def _visible(
     return DescribedConsumerGroup(group.group_id, NO_TOPIC, _HIDDEN)
 
 
-def _refused_anyway(auth: AuthContext, request: ConsumerGroupRequest) -> None:
-    auth.forward(request)
-
-
 def checks(consumer_protocol: bool) -> Mapping[type, Check]:
-    """Return the checks by request class, of a broker with or without the protocol."""
+    """Return the checks by request class, of a broker with or without the protocol; without it both are refused."""
     if not consumer_protocol:
-        return {ConsumerGroupHeartbeatRequest: _refused_anyway, ConsumerGroupDescribeRequest: _refused_anyway}
+        return {ConsumerGroupHeartbeatRequest: unchecked, ConsumerGroupDescribeRequest: unchecked}
     return {ConsumerGroupHeartbeatRequest: _heartbeat, ConsumerGroupDescribeRequest: _describe}

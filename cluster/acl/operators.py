@@ -7,12 +7,11 @@ handleAlterPartitionReassignments, handleListPartitionReassignments), `DescribeT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import AuthContext, Check
+from groupsim.cluster.acl.authorization import AuthContext, Check, of_cluster
 from groupsim.cluster.acl.control import not_authorized
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
@@ -46,25 +45,6 @@ from groupsim.protocol.messages.operator import (
 from groupsim.protocol.messages.refusals import refusal
 
 _FAILED = "Topic authorization failed."
-
-
-Refuse = Callable[[Any], Response]
-
-
-def _error_only(request: Any) -> Response:
-    """Return the error without a message."""
-    answer: Response = refusal(request, NO_CLUSTER)
-    return answer
-
-
-def _of_cluster(operation: Operation, refused: Refuse = _error_only) -> Check:
-    def check(auth: AuthContext, request: Any) -> None:
-        if auth.allows_cluster(operation):
-            auth.forward(request)
-        else:
-            auth.answer(refused(request))
-
-    return check
 
 
 def _not_elected(request: ElectLeadersRequest) -> Response:
@@ -166,12 +146,12 @@ def _without_hidden(auth: AuthContext, one: DescribedTransaction) -> DescribedTr
 
 
 CHECKS: Mapping[type, Check] = {
-    ElectLeadersRequest: _of_cluster(Operation.ALTER, _not_elected),
-    AlterPartitionReassignmentsRequest: _of_cluster(Operation.ALTER, _not_moved),
-    ListPartitionReassignmentsRequest: _of_cluster(Operation.DESCRIBE, _not_listed),
+    ElectLeadersRequest: of_cluster(Operation.ALTER, _not_elected),
+    AlterPartitionReassignmentsRequest: of_cluster(Operation.ALTER, _not_moved),
+    ListPartitionReassignmentsRequest: of_cluster(Operation.DESCRIBE, _not_listed),
     DescribeTopicPartitionsRequest: _describe_topics,
     DeleteRecordsRequest: _delete_records,
-    DescribeLogDirsRequest: _of_cluster(Operation.DESCRIBE),
+    DescribeLogDirsRequest: of_cluster(Operation.DESCRIBE),
     DescribeProducersRequest: _describe_producers,
     ListTransactionsRequest: _list_transactions,
     DescribeTransactionsRequest: _describe_transactions,

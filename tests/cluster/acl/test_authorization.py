@@ -25,6 +25,7 @@ from groupsim.protocol.messages.acl import (
     Permission,
     Resource,
 )
+from groupsim.protocol.messages.admin import ListConfigResourcesRequest
 from groupsim.protocol.messages.cluster import ClusterImage
 from groupsim.protocol.messages.group import (
     HeartbeatRequest,
@@ -36,7 +37,7 @@ from groupsim.protocol.messages.group import (
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.messages.operator import DescribeTopicPartitionsRequest
+from groupsim.protocol.messages.operator import DescribeLogDirsRequest, DescribeTopicPartitionsRequest
 from groupsim.protocol.wire.registry import READERS
 from tests.helpers.acl_stage import AWAY, Guarded, acl, guarded
 from tests.helpers.replicated_stage import OF_G, SECOND, Stage, run
@@ -168,6 +169,17 @@ def test_a_member_that_loses_its_right_is_told_with_its_next_request() -> None:
         await cluster.stage.loop.sleep(11 * SECOND)
         listed = await cluster.home(ListGroupsRequest(), leader)
         assert [group.state for group in listed.groups] == ["Empty"]
+
+    guarded(story)
+
+
+def test_a_request_that_needs_the_cluster_is_refused_by_its_own_response() -> None:
+    """ListConfigResources, DescribeAcls and DescribeLogDirs each get their own response with the cluster's error."""
+
+    async def story(cluster: Guarded) -> None:
+        for request in (ListConfigResourcesRequest(), DescribeAclsRequest(AclFilter()), DescribeLogDirsRequest(None)):
+            answer = await cluster.away(request, 1)
+            assert (answer.API, answer.error) == (request.API, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
     guarded(story)
 
