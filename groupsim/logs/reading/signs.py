@@ -36,7 +36,7 @@ FULL = Sign(
     (
         r"GROUP_MAX_SIZE_REACHED|GroupMaxSizeReached|reached its max(?:imum)?(?: group)? size",
         r"is over capacity",
-        r"maximum number of members|Consumer group has reached",
+        r"maximum number of members|Consumer group has reached|reached its maximum capacity",
     ),
 )
 FORBIDDEN = Sign(
@@ -69,7 +69,7 @@ FENCED = Sign(
         r"FENCED_INSTANCE_ID|FencedInstanceId|fenced_instance_id",
         r"[Ss]tatic consumer fenced|fenced by newer instance|instance id \S+ has been fenced",
         r"fenced group\.instance\.id",
-        r"is fenced by (?:current|existing) member|known static member .* not matching the expected",
+        r"(?:is|was) fenced by (?:(?:current|existing) )?member|known static member .* not matching the expected",
         r"another consumer with the same group\.instance\.id",
         r"due to fenced id error",
     ),
@@ -96,7 +96,10 @@ UPGRADE_REFUSED = Sign(
     "group.consumer.migration.policy does not allow the conversion, or an assignor writes user data",
     "set group.consumer.migration.policy to bidirectional or upgrade, or stop the classic members first",
     ("consumer-upgrade-refused", "consumer-upgrade-refused-user-data"),
-    (r"Cannot upgrade (?:the )?classic group|GROUP_ID_NOT_FOUND.*[Hh]eartbeat|[Hh]eartbeat.*GROUP_ID_NOT_FOUND",),
+    (
+        r"Cannot upgrade (?:the )?classic group|GROUP_ID_NOT_FOUND.*[Hh]eartbeat|[Hh]eartbeat.*GROUP_ID_NOT_FOUND",
+        r"Cannot join the consumer group .* with the classic protocol",
+    ),
 )
 FORCED_BY_CONNECT = Sign(
     "connect-forces-rebalances",
@@ -267,7 +270,10 @@ STALE_EPOCH = Sign(
     "the group had fenced it, or a commit crossed the heartbeat that has the new epoch",
     "join again (clients do); treat a refused commit as retriable; brokers from 4.3 accept more of them",
     ("consumer-stale-epochs-4.0", "consumer-stale-commit-ends-the-process", "consumer-fenced-before-its-first-commit"),
-    (r"STALE_MEMBER_EPOCH|FENCED_MEMBER_EPOCH|StaleMemberEpoch|FencedMemberEpoch|stale member epoch",),
+    (
+        r"STALE_MEMBER_EPOCH|FENCED_MEMBER_EPOCH|StaleMemberEpoch|FencedMemberEpoch|stale member epoch|"
+        r"has a (?:smaller|greater) member epoch",
+    ),
 )
 COMMIT_REFUSED = Sign(
     "commit-refused",
@@ -322,7 +328,7 @@ METADATA = Sign(
     ("every-way-a-rebalance-starts", "new-partitions-noticed-late"),
     (
         r"cached metadata has changed|[Mm]etadata for subscribed topic\(s\) has changed|subscription has changed",
-        r"[Bb]umped group epoch .* metadata hash",
+        r"Computed new (?:subscription metadata|metadata hash)",
     ),
 )
 REJOINED = Sign(

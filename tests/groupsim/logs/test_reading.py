@@ -252,6 +252,19 @@ def test_a_message_that_is_wrapped_is_read_as_one() -> None:
             "CommitFailedException: Offset commit cannot be completed",
             table.COMMIT_REFUSED,
         ),
+        ("[GroupId g] Member m1 joins the consumer group using the consumer protocol.", table.JOINED),
+        ("[GroupId g] Member m1 left the consumer group.", table.LEFT),
+        ("[GroupId g] Static member m2 with instance id i1 is fenced by existing member m1.", table.FENCED),
+        ("[GroupId g] Computed new metadata hash: 123.", table.METADATA),
+        ("The consumer group has reached its maximum capacity of 4 members.", table.FULL),
+        (
+            "The consumer group member has a smaller member epoch (3) than the one known by the group coordinator (4).",
+            table.STALE_EPOCH,
+        ),
+        (
+            "Cannot join the consumer group g with the classic protocol because the group migration is disabled.",
+            table.UPGRADE_REFUSED,
+        ),
         ("Error committing offsets: Kafka::UnknownMemberId", table.COMMIT_REFUSED),
         (
             "Current config state offset 3 does not match group assignment 5. Forcing rebalance.",
@@ -276,6 +289,7 @@ def test_a_line_says_the_same_in_every_dialect(line: str, sign: Sign) -> None:
         "[Consumer clientId=c, groupId=g] Adding newly assigned partitions: t-0",
         "Dynamic member with unknown member id: not a message of Kafka",
         "%7|1772360430.5|HEARTBEAT|c#consumer-1| [thrd:main]: Heartbeat for group generation id 4",
+        "[GroupId g] Bumped group epoch to 5 with metadata hash 123.",
         "the coordinator of the project is on leave",
     ],
 )
@@ -298,6 +312,8 @@ def test_what_a_healthy_member_logs_is_no_sign(line: str) -> None:
         ('{"groupId":"g1","memberId":"m1","clientId":"c1"}', "g1", "m1"),
         ("heartbeat errored; group: g1, err: x", "g1", ""),
         ("Group member (g1,coor=<0.1.0>,cb=<0.2.0>,generation=4): re-joining", "g1", "<0.1.0>"),
+        ("[GroupId g1] Member m1 fenced from the group because its session expired.", "g1", "m1"),
+        ("[GroupId g1] Member m1 joins the consumer group using the consumer protocol.", "g1", "m1"),
         ("stream-thread [app-StreamThread-1] Detected that the thread is being fenced", "", "app-StreamThread-1"),
         ("Not authorized to access group: Group authorization failed", "", ""),
         ("Heartbeat failed for group g1 because it is rebalancing", "g1", ""),
