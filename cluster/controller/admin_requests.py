@@ -296,7 +296,7 @@ class Administration:
             self.group_rules.check(after)
         except setting_values.Invalid as invalid:
             raise Refused(ErrorCode.INVALID_CONFIG, str(invalid)) from None
-        self._admin.configure_group(resource.name, after)
+        self._draft.set_group_config(resource.name, after)
 
     def _alter_topic(self, resource: ConfigsToAlter) -> None:
         name, topic = resource.name, self._draft.topic(resource.name)

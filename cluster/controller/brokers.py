@@ -120,7 +120,7 @@ class Brokers:
         if clean:
             self._partitions.without(request.node, "restarted")
         else:
-            self._partitions.after_unclean_stop(request.node, "restarted uncleanly")
+            self._partitions.without(request.node, "restarted uncleanly", unclean=True)
 
     # --- heartbeats ------------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class Brokers:
     def _unfence(self, broker: BrokerState) -> None:
         self._events.unfenced(broker)
         self._draft.set_broker(evolve(broker, fenced=False))
-        self._partitions.with_broker(broker.node, "unfenced")
+        self._partitions.with_broker(broker.node)
 
     def fence(self, node: int, reason: str) -> None:
         """Fence a broker: remove it from leaderships and in-sync sets; without effect on a fenced one."""

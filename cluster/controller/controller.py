@@ -270,7 +270,7 @@ class Controller:
     def set_group_config(self, group: str, settings: Mapping[str, str]) -> None:
         """Replace the settings of a group."""
         with self._transaction():
-            self._admin.configure_group(group, settings)
+            self._draft.set_group_config(group, settings)
 
     def add_acls(self, acls: frozenset[Acl]) -> None:
         """Add ACLs."""

@@ -92,29 +92,22 @@ class Partitions:
         """Whether a broker leads a partition."""
         return any(state.leader == node for _, state in self._draft.partitions())
 
-    def without(self, node: int, reason: str) -> None:
-        """Remove a broker from every in-sync set and every leadership."""
+    def without(self, node: int, reason: str, *, unclean: bool = False) -> None:
+        """Remove a broker from every in-sync set and every leadership.
+
+        After an `unclean` stop remove it from the eligible replicas too: it may have lost unflushed records.
+        """
 
         def may_lead(other: int) -> bool:
             return other != node and self._draft.is_active(other)
 
         for partition, state in list(self._draft.partitions()):
-            if node in state.isr:
+            if node in state.isr or (unclean and node in state.elr):
                 isr = tuple(other for other in state.isr if other != node)
-                self.change(partition, Wanted(isr, self._election(partition)), reason, may_lead)
+                wanted = Wanted(isr, self._election(partition), unclean_stop=node if unclean else None)
+                self.change(partition, wanted, reason, may_lead)
 
-    def after_unclean_stop(self, node: int, reason: str) -> None:
-        """Like `without`, and remove the broker from the eligible replicas: it may have lost unflushed records."""
-
-        def may_lead(other: int) -> bool:
-            return other != node and self._draft.is_active(other)
-
-        for partition, state in list(self._draft.partitions()):
-            if node in state.isr or node in state.elr:
-                isr = tuple(other for other in state.isr if other != node)
-                self.change(partition, Wanted(isr, self._election(partition), unclean_stop=node), reason, may_lead)
-
-    def with_broker(self, node: int, reason: str) -> None:
+    def with_broker(self, node: int) -> None:
         """Elect leaders of partitions without one, now that a broker may lead again."""
 
         def may_lead(other: int) -> bool:
@@ -122,7 +115,7 @@ class Partitions:
 
         for partition, state in list(self._draft.partitions()):
             if state.leader == NO_LEADER:
-                self.change(partition, Wanted(election=self._election(partition)), reason, may_lead)
+                self.change(partition, Wanted(election=self._election(partition)), "unfenced", may_lead)
 
     def recompute_eligible(self, topic: str) -> None:
         """Recompute the eligible replicas of a topic after a change of its `min.insync.replicas`."""

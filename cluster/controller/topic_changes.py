@@ -172,10 +172,6 @@ class TopicChanges:
             for topic in self._draft.image.topics:
                 self._partitions.recompute_eligible(topic)
 
-    def configure_group(self, name: str, settings: Mapping[str, str]) -> None:
-        """Replace the settings of a group."""
-        self._draft.set_group_config(name, settings)
-
     def _known(self, name: str) -> TopicState:
         topic = self._draft.topic(name)
         if topic is None:
