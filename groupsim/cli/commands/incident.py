@@ -13,11 +13,13 @@ from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.terminal import Terminal
 from groupsim.logs.reading.incident import Finding, judge
 from groupsim.logs.reading.records import Record, read, records
+from groupsim.logs.reading.signs import place_of
 
 _GROUPS = 5
 """Maximal number of groups that are printed; --json has all."""
 _LINE = 240
-"""Maximal number of characters of a quoted line."""
+"""Maximal number of characters of a quoted line; of a longer one its start, and what decides, are shown."""
+_START = 70
 
 
 def explain(paths: Sequence[str], wants_json: bool) -> int:
@@ -62,7 +64,7 @@ def _print_group(console: Terminal, findings: Sequence[Finding]) -> None:
     named = f"{head.group}: " if head.group else ""
     console.print(Text.assemble((named, "bold cyan"), (head.says, "bold")))
     parts = [
-        (f"{_place(head)}  ", head.first.line[:_LINE]),
+        (f"{_place(head)}  ", _quoted(head)),
         ("why   ", head.why),
         ("do    ", head.do),
     ]
@@ -72,6 +74,17 @@ def _print_group(console: Terminal, findings: Sequence[Finding]) -> None:
         parts.append(("also  ", ", ".join(f"{one.sign.name} {one.count} × ({_place(one)})" for one in others)))
     for label, text in parts:
         console.print(Padding(Text.assemble((label, "dim"), text), (0, 0, 0, 4), expand=False))
+
+
+def _quoted(finding: Finding) -> str:
+    line = finding.first.line
+    if len(line) <= _LINE:
+        return line
+    at = place_of(finding.sign, line)
+    if at <= _LINE // 2:
+        return f"{line[:_LINE]} …"
+    end = at + _LINE - _START
+    return f"{line[:_START]} … {line[at:end]}{' …' if end < len(line) else ''}"
 
 
 def _place(finding: Finding) -> str:

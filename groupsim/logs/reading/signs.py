@@ -154,7 +154,7 @@ POLL_LIMIT = Sign(
     (
         r"poll timeout has expired|maximum poll interval \(\S+\) exceeded|max\.poll\.interval\.ms\)? exceeded",
         r"MAX_?POLL_?EXCEEDED|MaxPollExceeded|Heartbeat poll expired",
-        r"exceeded (?:approximately )?by \d+ ?ms",
+        r"poll(?:\(\)| interval).{0,120}?exceeded (?:approximately )?by \d+ ?ms",
     ),
 )
 TOGETHER = Sign(
@@ -239,7 +239,7 @@ NO_ANSWER = Sign(
     (
         r"SESSTMOUT|[Gg]roup session timed out|session timed out without receiving",
         r"[Hh]eartbeat session expired|session timed out without heartbeat",
-        r"[Hh]eartbeat (?:failed|request|error).{0,80}?(?:timed out|TimedOut|[Tt]imeout)",
+        r"[Hh]eartbeat failed.{0,80}?RequestTimedOut|Heartbeat\(key: 12\b.{0,60}?timed out",
     ),
 )
 ABANDONED = Sign(
@@ -296,7 +296,7 @@ UNKNOWN_MEMBER = Sign(
     "look what it did before that line for longer than {session}; {batch}",
     ("only-member-times-out", "heartbeat-gap-resets-generation", "old-clients-evict-each-other"),
     (
-        r"UNKNOWN_MEMBER_ID|UnknownMemberId|unknown_member_id|[Uu]nknown member(?! id)\b",
+        r"UNKNOWN_MEMBER_ID|UnknownMemberId|unknown_member_id|Broker: Unknown member\b",
         r"not aware of this member|member id \S+ is not valid|member_id was not recognized",
         r"member is not known in the current generation|member id is not in the current generation",
     ),
@@ -327,7 +327,8 @@ METADATA = Sign(
     "create topics before consumers start; subscribe once, not with every batch",
     ("every-way-a-rebalance-starts", "new-partitions-noticed-late"),
     (
-        r"cached metadata has changed|[Mm]etadata for subscribed topic\(s\) has changed|subscription has changed",
+        r"cached metadata has changed|subscription has changed",
+        r"with [1-9]\d* assigned partition\(s\): Metadata for subscribed topic\(s\) has changed",
         r"Computed new (?:subscription metadata|metadata hash)",
     ),
 )
@@ -346,7 +347,10 @@ JOINED = Sign(
     "a process started: a deployment, more replicas, or a restart",
     "nothing for a start; group.initial.rebalance.delay.ms joins the starts of an empty group in one rebalance",
     ("four-scenes", "staggered-start-one-rebalance", "cooperative-members-join-one-by-one"),
-    (r"Adding new (?:static )?member|with unknown member id (?:re)?joins|joins the consumer group",),
+    (
+        r"Adding new (?:static )?member|with unknown member id (?:re)?joins|joins the consumer group",
+        r"(?:with 0 assigned partition\(s\)|without an assignment): Metadata for subscribed topic\(s\) has changed",
+    ),
 )
 REBALANCING = Sign(
     "rebalancing",
@@ -400,3 +404,9 @@ _ANY = re.compile("|".join(word for sign in SIGNS for word in sign.words))
 def signs_in(text: str) -> list[Sign]:
     """Return the signs of a line, the most decisive first."""
     return [sign for sign, words in _WORDS if words.search(text)] if _ANY.search(text) else []
+
+
+def place_of(sign: Sign, text: str) -> int:
+    """Return where the words of a sign begin in a line; 0 where the line has none."""
+    found = re.search("|".join(sign.words), text) if sign.words else None
+    return found.start() if found else 0

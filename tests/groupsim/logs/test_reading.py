@@ -204,7 +204,8 @@ def test_a_message_that_is_wrapped_is_read_as_one() -> None:
         ("Fatal error: Broker: Static consumer fenced by other consumer with same group.instance.id", table.FENCED),
         ("FindCoordinator response error: Broker: Coordinator not available", table.NO_COORDINATOR),
         ("SyncGroup response: Unknown broker error (0 bytes of MemberState data)", table.NOT_STORED),
-        ("(re)joining in join-state init: Metadata for subscribed topic(s) has changed", table.METADATA),
+        ("(re)joining with 4 assigned partition(s): Metadata for subscribed topic(s) has changed", table.METADATA),
+        ("(re)joining with 0 assigned partition(s): Metadata for subscribed topic(s) has changed", table.JOINED),
         # kafka-python and aiokafka
         ("WARNING:kafka.coordinator:Heartbeat poll expired, leaving group", table.POLL_LIMIT),
         ("kafka.coordinator - WARNING - Heartbeat session expired, marking coordinator dead", table.NO_ANSWER),
@@ -291,6 +292,9 @@ def test_a_line_says_the_same_in_every_dialect(line: str, sign: Sign) -> None:
         "%7|1772360430.5|HEARTBEAT|c#consumer-1| [thrd:main]: Heartbeat for group generation id 4",
         "[GroupId g] Bumped group epoch to 5 with metadata hash 123.",
         "the coordinator of the project is on leave",
+        "group of polls answered late: 90th percentile exceeded by 40 ms",
+        "etcd: heartbeat failed: context deadline exceeded (timeout) in session 5",
+        "login of unknown member 4711 of the club refused",
     ],
 )
 def test_what_a_healthy_member_logs_is_no_sign(line: str) -> None:

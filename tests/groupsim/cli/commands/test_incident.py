@@ -34,6 +34,16 @@ def test_the_group_its_headline_the_line_and_what_helps_are_printed(log: Path) -
     assert "also rebalancing 2 × (app.log:3)" in shown
 
 
+def test_of_a_long_line_its_start_and_what_decides_are_quoted(tmp_path: Path) -> None:
+    """A line that is too long to quote is cut in the middle, so that the message that decides is read."""
+    path = tmp_path / "a.log"
+    path.write_text(LEFT.replace("consumer poll", "x" * 400 + " consumer poll") + "y" * 400, "utf-8")
+    shown = " ".join(call("list", "--log", path).stdout.split())
+    assert "WARN [Consumer" in shown
+    assert "… poll timeout has expired" in shown
+    assert "y" * 250 not in shown.replace(" ", "")
+
+
 def test_a_folder_and_standard_input_are_read(log: Path) -> None:
     """A folder is read with its files; `-` reads what is piped in."""
     assert "app.log:2" in call("list", "--log", log.parent).stdout
