@@ -326,6 +326,7 @@ class Shard:
         """Load the partition: `records` are all of it, oldest first."""
         op = self.op
         op.now_us = self.partition.loaded_us = now_us
+        op.loaded_version = op.topics.version
         replay(self.partition, records)
         for loaded in self.groups:
             loaded.loaded(op)

@@ -10,6 +10,7 @@ Where to read:
     uniform          the choice between the next two
     homogeneous      every member subscribes to the same topics
     topic_order      the order of topics in the record of a target
+    partition_sets   the order of the partitions of a topic there
     heterogeneous    members subscribe to different topics; `balancer` chooses the members that give and get partitions
     rack_first       an example of a user's own
     registry         the assignors that a broker loads, by name or `module:Class`

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from groupsim.assignors.server.balancer import Balancer
 from groupsim.assignors.server.interface import AssignmentFailed, ServerGroup, Target, Topics, partition_count
+from groupsim.assignors.server.partition_sets import PartitionSet, sized_table
 from groupsim.assignors.server.topic_order import CopiedTopics
 from groupsim.protocol.topic_ids import topic_id_order
 
@@ -38,6 +39,7 @@ class Heterogeneous:
                 self._subscribers.setdefault(topic, []).append(number)
         self._sizes = [0] * len(group.members)
         self._orders: dict[int, CopiedTopics] = {}  # of the members whose targets change
+        self._sets: dict[tuple[int, str], PartitionSet] = {}  # of the topics that do
 
     def targets(self) -> Mapping[str, Target]:
         """Return the targets."""
@@ -111,8 +113,20 @@ class Heterogeneous:
         if giver != _NO_OWNER:
             self._sizes[giver] -= 1
             self._order(giver).take(topic)
+            self._set(giver, topic).remove(partition)
         self._sizes[taker] += 1
         self._order(taker).grant(topic)
+        self._set(taker, topic).add(partition)
+
+    def _set(self, number: int, topic: str) -> PartitionSet:
+        """Return the set of a topic: a copy of that of the member's target, or (also once it is empty) a new one."""
+        found = self._sets.get((number, topic))
+        if found is None and (old := self._group.members[number].target.get(topic)):
+            found = self._sets[number, topic] = PartitionSet(old)
+        if not found:
+            each = -(-len(self._owners[topic]) // len(self._subscribers[topic]))
+            found = self._sets[number, topic] = PartitionSet((), sized_table(each))
+        return found
 
     def _order(self, number: int) -> CopiedTopics:
         order = self._orders.get(number)
@@ -134,9 +148,17 @@ class Heterogeneous:
                 if owner != _NO_OWNER:
                     found[owner].setdefault(topic, []).append(partition)
         return {
-            member.member_id: {topic: tuple(target[topic]) for topic in self._in_order(number, target)}
+            member.member_id: {
+                topic: self._partitions(number, topic, target[topic]) for topic in self._in_order(number, target)
+            }
             for number, (member, target) in enumerate(zip(self._group.members, found, strict=True))
         }
+
+    def _partitions(self, number: int, topic: str, found: list[int]) -> tuple[int, ...]:
+        """Return the partitions of a topic in the order of their set; `found` has them ascending."""
+        changed = self._sets.get((number, topic))
+        order = self._group.members[number].target.get(topic, ()) if changed is None else changed.in_order()
+        return order if len(order) == len(found) else tuple(found)
 
     def _in_order(self, number: int, target: Collection[str]) -> Collection[str]:
         order = self._orders.get(number)

@@ -22,6 +22,7 @@ from groupsim.assignors.server.interface import (
     Topics,
     partition_count,
 )
+from groupsim.assignors.server.partition_sets import INITIAL_TABLE, PartitionSet, set_table
 from groupsim.assignors.server.topic_order import CopiedTopics
 from groupsim.protocol.topic_ids import topic_ids_copied_order
 
@@ -100,12 +101,21 @@ def _fill(targets: dict[str, Target], unfilled: list[tuple[ServerMember, int]], 
         granted = free[at : at + left]
         at += len(granted)
         if granted:
-            target = dict(targets[member.member_id])
+            kept = targets[member.member_id]
+            sets: dict[str, PartitionSet] = {}
             for topic, partition in granted:
-                target[topic] = (*target.get(topic, ()), partition)
+                if topic not in sets:
+                    sets[topic] = _copied(kept.get(topic, ()), member.target.get(topic, ()))
+                sets[topic].add(partition)
+            target = {**kept, **{topic: partitions.in_order() for topic, partitions in sets.items()}}
             targets[member.member_id] = _in_order(target, member.target, granted)
     if at < len(free):
         raise AssignmentFailed("partitions are left without a member")
+
+
+def _copied(kept: tuple[int, ...], old: tuple[int, ...]) -> PartitionSet:
+    """Return the set of a topic: a copy of the old one from which some were removed, or a new one."""
+    return PartitionSet(kept, set_table(len(old)) if kept else INITIAL_TABLE)
 
 
 def _in_order(target: Mapping[str, tuple[int, ...]], old: Target, granted: Sequence[tuple[str, int]]) -> Target:

@@ -26,13 +26,17 @@ class AssignmentFailed(Exception):
 
 @value
 class ServerMember:
-    """One member: its subscription as topic ids, resolved names and regular expressions together, and its target."""
+    """One member: its subscription as topic ids, resolved names and regular expressions together, and its target.
+
+    `missing` is the number of topics of its subscription that do not exist; they have no id.
+    """
 
     member_id: str
     topics: tuple[str, ...]
     target: Target
     instance_id: str | None = None
     rack_id: str | None = None
+    missing: int = 0
 
 
 @value

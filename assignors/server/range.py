@@ -33,6 +33,11 @@ class ServerRange(ServerAssignor):
         members = sorted(group.members, key=_order)
         shared = members[0].topics if group.homogeneous and members else None
         wanted = [(member.member_id, member.topics if shared is None else shared) for member in members]
+        # The map of a target has room for the topics that exist, or for all names of a subscription of its own.
+        room = [
+            len(topics) + (member.missing if shared is None else 0)
+            for member, (_, topics) in zip(members, wanted, strict=True)
+        ]
         subscribers: dict[str, int] = {}
         for _, subscribed in wanted:
             for topic in subscribed:
@@ -40,7 +45,7 @@ class ServerRange(ServerAssignor):
         counts = {topic: partition_count(topics, topic) for topic in subscribers}
         following = dict.fromkeys(subscribers, 0)  # the number of subscribers that have their range
         targets: dict[str, Target] = {}
-        for member_id, subscribed in wanted:
+        for (member_id, subscribed), size in zip(wanted, room, strict=True):
             target = {}
             for topic in subscribed:
                 at = following[topic]
@@ -50,7 +55,7 @@ class ServerRange(ServerAssignor):
                 end = begin + least + (at < extra)
                 if begin < end:
                     target[topic] = tuple(range(begin, end))
-            order = sized_order(target, len(subscribed)) if len(target) > 1 else target
+            order = sized_order(target, size) if len(target) > 1 else target
             targets[member_id] = {topic: target[topic] for topic in order}
         return targets
 

@@ -72,6 +72,7 @@ def _view(topic: TopicState, brokers: Mapping[int, BrokerState]) -> TopicView:
     return TopicView(topic.topic_id, topic.name, len(topic.partitions), racks if any(racks) else ())
 
 
-def _racks(partition: PartitionState, brokers: Mapping[int, BrokerState]) -> frozenset[str]:
+def _racks(partition: PartitionState, brokers: Mapping[int, BrokerState]) -> tuple[str, ...]:
+    """Return the racks of the replicas, in any order: an image with the same replicas in another order is no change."""
     found = (brokers.get(node) for node in partition.replicas)
-    return frozenset(broker.rack for broker in found if broker is not None and broker.rack is not None)
+    return tuple(sorted(broker.rack for broker in found if broker is not None and broker.rack is not None))

@@ -93,12 +93,15 @@ class Metadata(Protocol):
 
 @value
 class TopicView:
-    """One topic as a broker knows it; `racks` are those of the replicas of each partition, empty when unknown."""
+    """One topic as a broker knows it; `racks` are those of the replicas of each partition, empty when unknown.
+
+    Two replicas in one rack are two entries: Kafka hashes each of them.
+    """
 
     topic_id: str
     name: str
     partitions: int
-    racks: tuple[frozenset[str], ...] = ()
+    racks: tuple[tuple[str, ...], ...] = ()
 
 
 class TopicsImage(Protocol):

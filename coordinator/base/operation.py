@@ -71,6 +71,7 @@ class Operation:
         "effects",
         "every_move",
         "group_configs",
+        "loaded_version",
         "now_us",
         "purgatory",
         "resolving",
@@ -92,6 +93,8 @@ class Operation:
         self.config = config
         self.group_configs = GroupConfigs(config, NO_SETTINGS)
         self.topics = topics
+        #: The version of the topics at the load of the partition.
+        self.loaded_version = 0
         self.differences: Differences = config.differences
         self.timers = timers
         self.purgatory = purgatory

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.consumer.assignment.preferred_assignor import preferred_assignor
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.state import GroupState
 from groupsim.protocol.javahash import java_copied_order
@@ -34,18 +33,16 @@ def described(state: GroupState, op: Operation) -> DescribedConsumerGroup:
         assignment_epoch=state.assignment_epoch,
         assignor=preferred_assignor(state.assignors) or next(iter(op.assignors)),
         members=tuple(
-            _member(state, op, state.members[one])
-            for one in timeline_order(state.members)
-            for _ in range(state.listings(one))
+            _member(state, op, state.members[one]) for one in state.member_order() for _ in range(state.listings(one))
         ),
     )
 
 
 def _member(state: GroupState, op: Operation, member: ConsumerMember) -> DescribedConsumer:
-    current = {topic: sorted(partitions) for topic, partitions in member.assigned.items()}
+    current = {topic: [*partitions] for topic, partitions in member.assigned.items()}
     if op.differences.describe_shows_pending:
         for topic, partitions in member.pending.items():
-            current[topic] = [*current.get(topic, ()), *sorted(partitions)]
+            current[topic] = [*current.get(topic, ()), *partitions]
     return DescribedConsumer(
         member.member_id,
         member.instance_id,

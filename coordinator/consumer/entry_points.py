@@ -20,7 +20,6 @@ from groupsim.coordinator.base.group_kind import Answer, GroupKind
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.snapshot import GroupSnapshot
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.changes import Downgrade, Write
 from groupsim.coordinator.consumer.commit import commit_error, fetch_error, txn_commit_error
 from groupsim.coordinator.consumer.describe import described, listed
@@ -149,7 +148,7 @@ class ConsumerGroup:
         """Start the timers of every member, in full length, after the load of the partition."""
         op.emit(Kind.GROUP_LOADED, self, payload={"members": len(self.data.members), "generation": self.generation})
         timeout_ms = op.config_of(self.group_id).consumer_session_timeout_ms
-        for member_id in timeline_order(self.data.members):
+        for member_id in self.data.member_order():
             set_session(self, op, member_id, timeout_ms)
             member = self.data.members[member_id]
             if member.state is MemberState.UNREVOKED_PARTITIONS:

@@ -21,15 +21,14 @@ from groupsim.coordinator.base.consumer_records import (
     TopicsRecord,
 )
 from groupsim.coordinator.base.versions import Differences
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.member_records import current_record, member_record
 from groupsim.coordinator.consumer.state import GroupState
 
 
 def group_records(state: GroupState, rules: Differences) -> tuple[ConsumerRecord, ...]:
-    """Return the records that make a group as it is: members, (4.0) topics, epoch, targets, where each member is."""
+    """Return the records that make a new group: members, (4.0) topics, epoch, targets, and where each member is."""
     group_id, head = state.group_id, state.head
-    members = [state.members[member_id] for member_id in timeline_order(state.members)]
+    members = [state.members[member_id] for member_id in state.member_order()]
     return (
         *(member_record(group_id, member) for member in members),
         *(() if head.topics is None else (TopicsRecord(group_id, head.topics),)),
@@ -46,13 +45,13 @@ def group_tombstones(state: GroupState, replaced: Mapping[str, str] | None = Non
     `replaced`: former member id → the id under which a record before these has put the member.
     """
     group_id = state.group_id
-    members = [(replaced or {}).get(member_id, member_id) for member_id in timeline_order(state.members)]
+    members = [(replaced or {}).get(member_id, member_id) for member_id in state.member_order()]
     return (
         *(CurrentRecord(group_id, member_id, None) for member_id in members),
         *(TargetRecord(group_id, member_id, None) for member_id in members),
         TargetEpochRecord(group_id, None),
         *(MemberRecord(group_id, member_id, None) for member_id in members),
-        *(RegexRecord(group_id, regex, None) for regex in timeline_order(state.resolved)),
+        *(RegexRecord(group_id, regex, None) for regex in state.resolved_order()),
         TopicsRecord(group_id, None),
         EpochRecord(group_id, None),
     )

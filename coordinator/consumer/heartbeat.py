@@ -54,7 +54,6 @@ from groupsim.protocol.messages.consumer_group import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from groupsim.protocol.topic_ids import TopicIdMap
 
 # Bound once: access to a member of an enumeration is slow.
 _NONE, _STABLE = ErrorCode.NONE, MemberState.STABLE
@@ -179,5 +178,5 @@ def _is_full(request: Request) -> bool:
 
 
 def in_response(assigned: Partitions) -> tuple[TopicPartitions, ...]:
-    """Return partitions as a response has them: topics in the order of Java's map, partitions ascending."""
-    return tuple(TopicPartitions(topic, tuple(sorted(assigned[topic]))) for topic in TopicIdMap(assigned.items()))
+    """Return partitions as a response has them: in the order of the member's maps, in which they need not ascend."""
+    return tuple(TopicPartitions(topic, tuple(partitions)) for topic, partitions in assigned.items())

@@ -24,7 +24,13 @@ from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import whole_ms
 from groupsim.coordinator.consumer.assignment.preferred_assignor import next_preferred_assignor, preferred_assignor
 from groupsim.coordinator.consumer.assignment.reconciliation import Goal, Owned, reconcile
-from groupsim.coordinator.consumer.assignment.subscriptions import Subscriptions, present, subscribed_ids, updated
+from groupsim.coordinator.consumer.assignment.subscriptions import (
+    Subscriptions,
+    present,
+    subscribed_ids,
+    subscribed_names,
+    updated,
+)
 from groupsim.coordinator.consumer.assignment.target import compute_target, is_due, last_target
 from groupsim.coordinator.consumer.assignment.topics_metadata import topics_metadata
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, note_member
@@ -102,7 +108,7 @@ def _changed(
     if after != before:
         change.records.append(member_record(group.group_id, after))
     _note_arrival(group, op, change, before, after)
-    triggers = _triggers(group, before, after)
+    triggers = _triggers(group, op, before, after)
     if update_regex(group, op, call, before, after, change):
         triggers.append(Trigger.REGEX)
     if op.differences.assignor_choice_bumps and _choice_changes(group, op, before, after):
@@ -129,7 +135,8 @@ def _step(
     if not changed_topics and after.is_reconciled_to(goal_epoch):
         return after
     subscribed = frozenset(subscribed_ids(after, state.resolved, op.topics))
-    goal = Goal(goal_epoch, own, subscribed, state.partition_epoch, changed_topics)
+    names_topics = after.member_id not in state.members or subscribed_names(after, state.resolved) > 0
+    goal = Goal(goal_epoch, own, subscribed, state.partition_epoch, changed_topics, names_topics)
     moved = reconcile(after, goal, owned, op.differences)
     if moved != after:
         change.records.append(current_record(group.group_id, moved, op.differences))
@@ -172,10 +179,10 @@ def _session_timeout_ms(group: WrittenGroup, op: Operation, member: ConsumerMemb
     return op.config_of(group.group_id).consumer_session_timeout_ms
 
 
-def _triggers(group: WrittenGroup, before: ConsumerMember, after: ConsumerMember) -> list[Trigger]:
+def _triggers(group: WrittenGroup, op: Operation, before: ConsumerMember, after: ConsumerMember) -> list[Trigger]:
     """Return why this heartbeat bumps the group epoch by the names of its topics."""
     state, found = group.data, []
-    if state.group_epoch == 0:
+    if state.group_epoch == 0 and op.differences.new_group_epoch == 0:
         found.append(Trigger.CREATED)
     if before.names != after.names:
         found.append(Trigger.SUBSCRIPTION if after.member_id in state.members else Trigger.JOINED)

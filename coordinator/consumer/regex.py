@@ -9,7 +9,7 @@ last result is more than ten seconds old, and
 
     a text is new, or
     not every text of the group is resolved, or
-    the broker knows a topic that is newer than the last result (since its start every topic is), or
+    the broker knows a topic that is newer than the last result (after a load every topic is, if any metadata is), or
     the last result is older than `group.consumer.regex.refresh.interval.ms` (since 4.1, for changes of ACLs).
 
 The ten seconds keep a group of many members that subscribe one after the other from doing it for each.
@@ -26,18 +26,20 @@ from groupsim.coordinator.base.consumer_records import EpochRecord, EpochValue, 
 from groupsim.coordinator.base.effects import CallToken, Resolve
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.consumer.assignment.subscriptions import counted
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.assignment.topics_metadata import topics_metadata
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, write
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.refused import Refused
+from groupsim.coordinator.consumer.state import GroupState
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.javahash import java_set_order
+from groupsim.protocol.javahash import java_sized_order, java_spread
 from groupsim.protocol.patterns import InvalidPattern, compile_pattern
 
 _LEAST_AGE_US = 10_000_000
 """The age of the last result below which no resolution begins (`REGEX_BATCH_REFRESH_MIN_INTERVAL_MS`)."""
+_BUCKETS = 16
+"""The size of a `HashMap` that was copied from an empty one."""
 
 
 def update_regex(
@@ -81,7 +83,7 @@ def _maybe_resolve(
     group: WrittenGroup, op: Operation, call: CallToken, before: ConsumerMember, after: ConsumerMember, *, is_new: bool
 ) -> None:
     data = group.data
-    last = next((data.resolved[one] for one in timeline_order(data.resolved)), None)
+    last = next((data.resolved[one] for one in data.resolved_order()), None)
     age_us = None if last is None else op.now_us - last.time_us
     if age_us is not None and age_us <= _LEAST_AGE_US:
         return
@@ -91,20 +93,41 @@ def _maybe_resolve(
         texts = counted(texts, [after.regex] if after.regex else [], 1)
     seen = 0 if last is None else last.version
     interval_us = 1_000 * op.config_of(group.group_id).consumer_regex_refresh_interval_ms
-    due = is_new or len(texts) != len(data.resolved) or seen < op.topics.created_version
+    newest = max(op.topics.created_version, op.loaded_version)
+    due = is_new or len(texts) != len(data.resolved) or seen < newest
     if texts and (due or age_us is None or age_us > interval_us):
         op.resolving.add(group.group_id)
-        op.effects.append(Resolve(call, group.group_id, after.member_id, tuple(java_set_order(texts))))
+        op.effects.append(Resolve(call, group.group_id, after.member_id, _result_order(data, before, after, texts)))
+
+
+def _result_order(
+    data: GroupState, before: ConsumerMember, after: ConsumerMember, texts: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Return the texts in the order of the results, which is that of their records.
+
+    Kafka copies the map of the group, and takes the member's text from the copy and adds it again, also when it stays.
+    So a text that no other member has is the first of its bucket. Then two maps are filled that are made for so many
+    entries.
+    """
+    own = after.regex
+    others = data.regexes.get(own, 0) - (before.regex == own)
+    first = [own] if own and not others else []
+    copied = [one for one in data.regex_order() if one in texts and one not in first]
+    known = len(data.regexes)
+    buckets = 1 << (4 * known // 3).bit_length() if known else _BUCKETS
+    order = sorted((*first, *copied), key=lambda one: java_spread(one) & (buckets - 1))
+    return tuple(java_sized_order(java_sized_order(order, len(order)), len(order)))
 
 
 def resolved(group: WrittenGroup, op: Operation, member_id: str, results: Mapping[str, ResolvedRegex]) -> None:
     """Write the results of a resolution; bump the group epoch when the topics of a text differ, or their metadata.
 
-    `member_id` is the member whose heartbeat started it. A text that no member has any more is left out.
+    `results` are in the order of the `Resolve`, `member_id` is the member whose heartbeat started it. A text that no
+    member has any more is left out.
     """
     data, change = group.data, Change()
     topics, differ = data.resolved_topics, False
-    for regex in java_set_order(results):
+    for regex in results:
         if regex not in data.regexes:
             continue
         new = results[regex]

@@ -27,6 +27,7 @@ from typing import Any, Final
 from attrs import evolve, field
 
 from groupsim.assignors.server.interface import Target
+from groupsim.assignors.server.partition_sets import in_set_order
 from groupsim.coordinator.base.consumer_records import (
     ConsumerRecord,
     CurrentRecord,
@@ -43,6 +44,8 @@ from groupsim.coordinator.base.consumer_records import (
 )
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.consumer.assignment.alike import are_alike
+from groupsim.coordinator.consumer.assignment.partition_order import in_stored_order
+from groupsim.coordinator.consumer.assignment.timeline_order import SMALLEST, grown, in_slots
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.protocol.topic_ids import topic_ids_set_order
 from groupsim.protocol.values import value
@@ -84,8 +87,9 @@ class Head:
 
 
 def _in_map_order(target: Target) -> Target:
-    """Return a target in the order of the map that Kafka collects a record into."""
-    return {topic: target[topic] for topic in topic_ids_set_order(target)} if len(target) > 1 else target
+    """Return a target in the order of the map and the sets that Kafka collects a record into."""
+    topics = topic_ids_set_order(target) if len(target) > 1 else target
+    return {topic: in_set_order(target[topic]) for topic in topics}
 
 
 class GroupState:
@@ -116,6 +120,7 @@ class GroupState:
         self._undo: deque[tuple[int, Undo]] = deque()
         self._list: Undo | None = None
         self.restored: dict[str, None] = {}
+        self._slots = [SMALLEST] * _COUNT
         self._show()
 
     def _show(self) -> None:
@@ -175,6 +180,25 @@ class GroupState:
         the next append.
         """
         return 2 if member_id in self.restored else 1
+
+    def member_order(self) -> list[str]:
+        """Return the member ids in the order of Kafka's map, whose table remembers how many there were."""
+        return in_slots(self.members, self._slots[_MEMBERS])
+
+    def regex_order(self) -> list[str]:
+        """Return the texts of the members in the order of Kafka's map."""
+        return in_slots(self.regexes, self._slots[_REGEXES])
+
+    def resolved_order(self) -> list[str]:
+        """Return the resolved texts in the order of Kafka's map."""
+        return in_slots(self.resolved, self._slots[_RESOLVED])
+
+    def put_once(self) -> None:
+        """Take each member as put into the map once, as those of a group that is made of a classic one."""
+        slots = SMALLEST
+        for size in range(len(self.members)):
+            slots = grown(slots, size)
+        self._slots[_MEMBERS] = slots
 
     def static_member(self, instance_id: str) -> str | None:
         """Return the member id of an instance; None when no member has it."""
@@ -276,8 +300,8 @@ class GroupState:
                 member_epoch=at.member_epoch,
                 previous_epoch=at.previous_epoch,
                 state=at.state,
-                assigned=at.assigned,
-                pending=at.pending,
+                assigned=in_stored_order(at.assigned),
+                pending=in_stored_order(at.pending),
             )
             self._put_member(old, new)
         elif old is not None:
@@ -348,6 +372,8 @@ class GroupState:
         table = self._tables[index]
         if self._list is not None:
             self._list.append((index, key, table.get(key, _MISSING)))
+        if new is not _MISSING:
+            self._slots[index] = grown(self._slots[index], len(table))
         _put(table, key, new)
 
     def _set_head(self, **fields: Any) -> None:
@@ -390,6 +416,7 @@ class GroupState:
             {topic_id: dict(epochs) for topic_id, epochs in table.items()} if index == _PARTITIONS else dict(table)
             for index, table in enumerate(self._tables)
         )
+        before._slots = self._slots
         before._show()
         before.restored = self.restored
         for _, undo in reversed(self._undo):

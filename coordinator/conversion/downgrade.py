@@ -30,7 +30,6 @@ from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.rebalance import prepare
 from groupsim.coordinator.classic.states import STABLE, Reason, TransitionCause
 from groupsim.coordinator.classic.voting import select_protocol, subscribed_topics
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup
 from groupsim.coordinator.consumer.group_records import group_tombstones
 from groupsim.coordinator.consumer.hosted.embedded import assignment_bytes, version_of
@@ -77,7 +76,7 @@ class Downgrading:
         """Write the downgrade without these members, and open a round. Raises Refused (GROUP_ID_NOT_FOUND)."""
         state = group.data
         left_out = {member.member_id for member in gone}
-        members = [state.members[one] for one in timeline_order(state.members) if one not in left_out]
+        members = [state.members[one] for one in state.member_order() if one not in left_out]
         new = _classic_group(op, state, members, {})
         before = state.state.value
         self.replace((*group_tombstones(state), group_record(new, current_assignments(new))), new)
@@ -105,7 +104,7 @@ class Downgrading:
         (GROUP_ID_NOT_FOUND).
         """
         state = group.data
-        members = [state.members[one] for one in timeline_order(state.members) if one != old.member_id]
+        members = [state.members[one] for one in state.member_order() if one != old.member_id]
         new = _classic_group(op, state, [*members, joined], {joined.member_id: old.member_id})
         before = state.state.value
         tombstones = group_tombstones(state, {old.member_id: joined.member_id})

@@ -49,6 +49,7 @@ from groupsim.protocol.embedded.consumer_protocol import Assignment, decode_assi
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import JoinGroupResponse, SyncGroupResponse
+from groupsim.protocol.topic_ids import TopicIdMap
 from groupsim.protocol.values import frozen
 
 POLICIES = ("upgrade", "bidirectional")
@@ -107,6 +108,7 @@ def upgraded(group: ClassicGroup, op: Operation) -> GroupState:
             _add(state, _consumer_member(group, member, op), op)
     except ProtocolError as problem:
         raise _refused(group, MALFORMED) from problem
+    state.put_once()
     metadata = topics_metadata(state, state.names, op)
     for record in metadata.before:
         state.apply(record)
@@ -121,7 +123,7 @@ def _consumer_member(group: ClassicGroup, member: Member, op: Operation) -> Cons
         raise _refused(group, USER_DATA)
     sent = decode_subscription(member.metadata(group.protocol))
     epoch = group.generation
-    owned = by_topic_id(given.partitions, op.topics)
+    owned = TopicIdMap(by_topic_id(given.partitions, op.topics).items())
     return ConsumerMember(
         member.member_id,
         instance_id=member.instance_id,

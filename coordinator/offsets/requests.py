@@ -262,13 +262,14 @@ def _delete_error(group: Group, partition: TopicPartition) -> ErrorCode:
 
 
 def topic_deleted(partition: Partition, topic: str) -> None:
-    """Delete the offsets of a deleted topic, pending ones too, whatever the state of their groups."""
-    store = partition.offsets
-    records = tuple(
-        OffsetRecord(group_id, tp, None)
-        for group_id in store.groups()
-        for tp in sorted({**store.latest(group_id), **store.view.held(group_id)})
-        if tp.topic == topic
-    )
+    """Delete the offsets of a deleted topic, pending ones too, whatever the state of their groups.
+
+    A pending offset has a tombstone of its own, also beside one of the committed offset.
+    """
+    store, groups = partition.offsets, partition.offsets.groups()
+    gone = [(group_id, tp) for group_id in groups for tp in sorted(store.latest(group_id))]
+    pending = [(producer, group_id, tp) for group_id in groups for producer, tp, _ in store.view.pending(group_id)]
+    gone += [(group_id, tp) for _, group_id, tp in sorted(pending)]
+    records = tuple(OffsetRecord(group_id, tp, None) for group_id, tp in gone if tp.topic == topic)
     if records:
         partition.delete(records)

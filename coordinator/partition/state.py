@@ -22,7 +22,6 @@ from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import Then
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.classic.entry_points import ClassicGroup
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.changes import Write
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.consumer.hosted.classic_timers import start_classic_timers
@@ -171,7 +170,7 @@ class Partition:
         """
         state = upgraded(group, self.op)
         made = self._consumer_group(state, UpgradeWrite(self.append, self.op, group, state, culprit))
-        for member_id in timeline_order(state.members):
+        for member_id in state.member_order():
             start_classic_timers(made, self.op, state.members[member_id])
         return made
 

@@ -2,8 +2,8 @@
 
 The record of a group epoch holds it. When the broker's topics change, or a subscription does, the next heartbeat of any
 member computes the hash, and a hash that differs bumps the epoch. A topic's part is its id, its name, its number of
-partitions and (since 4.1) the racks of its replicas; a name without a topic has no part. Kafka 4.0 stored the topics
-themselves in a record of their own; here the hash stands for them.
+partitions and (since 4.1) the racks of its replicas, one for each replica; a name without a topic has no part. Kafka
+4.0 stored the topics themselves in a record of their own; here the hash stands for them.
 
 Source: `Utils.computeTopicHash`, `Utils.computeGroupHash`, `ModernGroup.computeMetadataHash`; consumer-protocol
 reference, 1.5.
@@ -21,7 +21,7 @@ from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.xxh3 import xxh3_64
 
 _FORMAT = b"\x00"
-_NO_RACKS: frozenset[str] = frozenset()
+_NO_RACKS: tuple[str, ...] = ()
 
 
 def metadata_hash(names: Iterable[str], image: TopicsImage, rules: Differences) -> int:

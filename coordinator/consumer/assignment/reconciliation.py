@@ -43,8 +43,9 @@ from typing import TypeAlias
 
 from attrs import evolve
 
+from groupsim.assignors.server.partition_sets import in_set_order
 from groupsim.coordinator.base.versions import Differences
-from groupsim.coordinator.consumer.assignment.partition_order import kept_and_revoked, with_granted
+from groupsim.coordinator.consumer.assignment.partition_order import kept_and_revoked, with_granted, without_topics
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState, Partitions
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
@@ -64,7 +65,8 @@ class Goal:
     """What a member moves to: its target with the epoch, and the topic ids to which it subscribes.
 
     `subscription_changed`: whether this request changed the subscription. `partition_epoch` returns the epoch of the
-    member that has a partition, assigned or pending, or NO_OWNER.
+    member that has a partition, assigned or pending, or NO_OWNER. `names_topics`: whether the subscription has topics,
+    also such that do not exist, or the member is new.
     """
 
     epoch: int
@@ -72,6 +74,7 @@ class Goal:
     subscribed: frozenset[str]
     partition_epoch: Callable[[str, int], int]
     subscription_changed: bool = False
+    names_topics: bool = True
 
 
 def reconcile(member: ConsumerMember, goal: Goal, owned: Owned, rules: Differences) -> ConsumerMember:
@@ -129,7 +132,7 @@ def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules
         if others:
             revoked[topic] = others
         own = member.pending.get(topic, {}) if rules.own_pending_is_free else {}
-        missing = sorted(wanted.difference(assigned))
+        missing = [one for one in in_set_order(goal.target[topic]) if one not in assigned] if wanted else []
         free = [one for one in missing if goal.partition_epoch(topic, one) == NO_OWNER or one in own]
         unreleased = unreleased or len(free) < len(missing)
         if free:
@@ -148,15 +151,16 @@ def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules
 def _trim(member: ConsumerMember, goal: Goal, owned: Owned) -> ConsumerMember:
     """Return the member without the topics to which it no longer subscribes; its epoch stays."""
     dropped = [topic for topic in member.assigned if topic not in goal.subscribed]
-    if not dropped:
+    if not dropped and (goal.names_topics or member.pending):
         return member
-    kept = {topic: partitions for topic, partitions in member.assigned.items() if topic in goal.subscribed}
-    pending = dict(member.pending)
-    for topic in dropped:
-        pending[topic] = {**pending.get(topic, {}), **member.assigned[topic]}
-    if may_still_use(owned, pending):
-        return _moved(member, MemberState.UNREVOKED_PARTITIONS, member.member_epoch, kept, _in_map_order(pending))
-    # Kafka leaves the state and what was pending as they are: the next heartbeat confirms that.
+    kept: Partitions = {}
+    pending = member.assigned
+    if goal.names_topics or member.pending:
+        kept, pending = without_topics(member.assigned, member.pending, dropped)
+    if pending and may_still_use(owned, pending):
+        return _moved(member, MemberState.UNREVOKED_PARTITIONS, member.member_epoch, kept, pending)
+    # Kafka leaves the state and what was pending as they are: the next heartbeat confirms that. A member that has no
+    # partition, and no topic any more, comes here too: its epoch becomes its previous epoch as well.
     return _moved(member, member.state, member.member_epoch, kept, member.pending)
 
 

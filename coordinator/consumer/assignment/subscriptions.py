@@ -103,6 +103,12 @@ def subscribed_ids(
     return tuple(topic.topic_id for topic in topics if topic is not None)
 
 
+def subscribed_names(member: ConsumerMember, resolved: Mapping[str, ResolvedRegex]) -> int:
+    """Return the number of topics to which a member subscribes, those included that do not exist."""
+    found = resolved.get(member.regex) if member.regex else None
+    return len({*member.names, *(() if found is None else found.topics)})
+
+
 def _existing(names: tuple[str, ...], image: TopicsImage) -> list[str]:
     """Return the names of topics that exist, in the order of a `HashSet` of all names.
 

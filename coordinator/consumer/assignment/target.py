@@ -23,9 +23,7 @@ from groupsim.coordinator.base.consumer_records import (
 )
 from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.base.versions import Differences
-from groupsim.coordinator.consumer.assignment.partition_order import in_set_order
-from groupsim.coordinator.consumer.assignment.subscriptions import subscribed_ids
-from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
+from groupsim.coordinator.consumer.assignment.subscriptions import subscribed_ids, subscribed_names
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.state import GroupState
@@ -77,7 +75,7 @@ class Topics:
         """Return the racks of the replicas of a partition; empty when they are unknown."""
         topic = self.image.topic_by_id(topic_id)
         known = topic is not None and partition < len(topic.racks)
-        return topic.racks[partition] if known and topic is not None else frozenset()
+        return frozenset(topic.racks[partition]) if known and topic is not None else frozenset()
 
 
 def compute_target(
@@ -111,7 +109,7 @@ def compute_target(
         if holder in state.targets and (new is one.target or _same(new, one.target)):
             continue
         moved += _added(one.target, new)
-        records.append(TargetRecord(state.group_id, one.member_id, in_set_orders(new)))
+        records.append(TargetRecord(state.group_id, one.member_id, new))
     changed = len(records)
     records.append(TargetEpochRecord(state.group_id, TargetEpochValue(group_epoch, time_us)))
     return NewTarget(found.get(member.member_id, _NOTHING), records, changed, moved)
@@ -121,19 +119,21 @@ def _specs(
     state: GroupState, member: ConsumerMember, replaced: str | None, image: TopicsImage
 ) -> tuple[ServerMember, ...]:
     """Return the members for the assignor, with their targets, in the order of a `HashMap` filled from the group's."""
-    order = [one for one in timeline_order(state.members) if one != replaced or one == member.member_id]
+    order = [one for one in state.member_order() if one != replaced or one == member.member_id]
     if member.member_id not in state.members:
         order.append(member.member_id)
-    known: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
+    known: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], int]] = {}
     found = []
     for member_id in JavaHashMap((one, None) for one in order):
         one = member if member_id == member.member_id else state.members[member_id]
         key = (one.names, one.regex)
-        topics = known.get(key)
-        if topics is None:
-            topics = known[key] = subscribed_ids(one, state.resolved, image)
+        subscription = known.get(key)
+        if subscription is None:
+            ids = subscribed_ids(one, state.resolved, image)
+            subscription = known[key] = ids, subscribed_names(one, state.resolved) - len(ids)
+        topics, missing = subscription
         holder = replaced if one is member and replaced is not None else member_id
-        found.append(ServerMember(member_id, topics, state.target(holder), one.instance_id, one.rack_id))
+        found.append(ServerMember(member_id, topics, state.target(holder), one.instance_id, one.rack_id, missing))
     return tuple(found)
 
 
@@ -144,11 +144,3 @@ def _same(one: Target, other: Target) -> bool:
 
 def _added(old: Target, new: Target) -> int:
     return sum(len({*partitions} - {*old.get(topic, ())}) for topic, partitions in new.items())
-
-
-def in_set_orders(target: Target) -> Target:
-    """Return a target with its topics as the assignor has them, and the partitions of each in the order of a set.
-
-    The set is a `HashSet` with room for all of them from the start.
-    """
-    return {topic: in_set_order(partitions) for topic, partitions in target.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.assignors.server.interface import ServerGroup, ServerMember, Target
+from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.topic_order import CopiedTopics
 from groupsim.assignors.server.uniform import ServerUniform
 
@@ -53,3 +54,15 @@ def test_a_topic_that_lost_its_partitions_is_no_key_any_more() -> None:
     assert topics.in_order() == [SOON_B]
     topics.grant(SOON_A)
     assert topics.in_order() == [SOON_A, SOON_B]
+
+
+@pytest.mark.parametrize(
+    ("missing", "homogeneous", "expected"),
+    [(0, False, ["second", "first"]), (1, False, ["first", "second"]), (1, True, ["second", "first"])],
+)
+def test_range_makes_room_for_topics_that_do_not_exist(missing: int, homogeneous: bool, expected: list[str]) -> None:
+    """Where subscriptions differ, the map of a target has room for all names, and else for the topics that exist."""
+    first, second = "QVy1bhgMCw_XID1BCCXkVw", "uwHaq6BLJZroaucF3C0z1w"
+    member = ServerMember("p", (second, first), {}, missing=missing)
+    found = ServerRange().assign(ServerGroup((member,), homogeneous), Counts({first: 3, second: 2}))
+    assert list(found["p"]) == [{"first": first, "second": second}[one] for one in expected]

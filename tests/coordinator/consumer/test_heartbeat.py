@@ -14,10 +14,12 @@ from groupsim.coordinator.base.consumer_records import (
     TargetEpochRecord,
     TargetRecord,
 )
+from groupsim.coordinator.base.interfaces import TopicView
 from groupsim.coordinator.consumer.member import MemberState
 from groupsim.coordinator.testing import GROUP
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatResponse, TopicPartitions
 from tests.helpers.heartbeat_bench import TOPICS, A, B, HeartbeatBench, answer, error, given, settings
 
 ALL_A = {A: [0, 1, 2, 3, 4, 5]}
@@ -355,6 +357,17 @@ def test_when_the_answer_has_the_assignment() -> None:
     assert given(bench.beat("m", 2, owned=ALL_A, names=("a",))) == (2, None)
     assert given(bench.beat("m", 2, owned=ALL_A, names=("a",), rebalance_ms=300_000)) == (2, ALL_A)
     assert given(bench.beat("m", 2, owned=ALL_A, regex="", rebalance_ms=300_000)) == (2, ALL_A)
+
+
+def test_partitions_of_an_answer_are_in_the_order_of_the_map() -> None:
+    """A map of twenty partitions has 32 buckets: those from 32 on come first (`ConsumerGroupMember`)."""
+    bench = HeartbeatBench(settings(consumer_assignors=("range",)), topics=(TopicView(A, "a", 40),))
+    bench.enroll("m")
+    given(bench.enroll("n"))
+    bench.beat("m", 2, owned={A: range(20)})
+    response = bench.beat("n", 3).response
+    assert isinstance(response, ConsumerGroupHeartbeatResponse)
+    assert response.assignment == (TopicPartitions(A, (*range(32, 40), *range(20, 32))),)
 
 
 def test_an_answer_waits_for_its_records() -> None:

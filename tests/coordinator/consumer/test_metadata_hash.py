@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupsim.coordinator.base.interfaces import TopicView
 from groupsim.coordinator.base.versions import differences
@@ -10,7 +10,7 @@ from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
 
 TOPIC_ID = "AQIDBAUGBwiJCgsMDQ4PEA"
 ORDERS = TopicView(TOPIC_ID, "orders", 2)
-WITH_RACKS = TopicView(TOPIC_ID, "orders", 2, (frozenset({"a", "b"}), frozenset({"c"})))
+WITH_RACKS = TopicView(TOPIC_ID, "orders", 2, (("a", "b"), ("c",)))
 LARGE = TopicView(TOPIC_ID, "payé", 100)
 
 
@@ -36,6 +36,15 @@ def test_a_topic_hashes_as_in_kafka() -> None:
     """Id, name, number of partitions, and the racks of each; texts of any length, in UTF-16."""
     hashes = [topic_hash(topic) for topic in (ORDERS, WITH_RACKS, LARGE)]
     assert hashes == [461538831437333400, 4129639853723805977, 4303155696948024920]
+
+
+def test_each_replica_in_a_rack_counts() -> None:
+    """Two replicas in one rack are two racks in the hash, so that a replica which moves there bumps the epoch."""
+    topic_id = "AAAAAAAAAAAAAAAAAAAAAQ"
+    moved, before = (TopicView(topic_id, "orders", 2, (racks, ("a", "b"))) for racks in (("a", "a"), ("a", "b")))
+    assert metadata_hash(["orders"], Image((moved,)), differences()) == -3678388501671594524
+    assert topic_hash(moved) != topic_hash(before)
+    assert topic_hash(evolve(moved, racks=(("a",), ("a", "b")))) != topic_hash(moved)
 
 
 def test_a_group_hashes_its_topics_by_name() -> None:

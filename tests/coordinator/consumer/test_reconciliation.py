@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve, frozen
 
 from groupsim.coordinator.base.versions import differences
+from groupsim.coordinator.consumer.assignment.partition_order import without_topics
 from groupsim.coordinator.consumer.assignment.reconciliation import NO_OWNER, Goal, Owned, reconcile
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState
 from groupsim.coordinator.consumer.refused import Refused
@@ -131,6 +132,30 @@ def goal_of(row: Row) -> Goal:
 def free(epoch: int, *target: int, changed: bool = False, subscribed: tuple[str, ...] = (A,)) -> Goal:
     """A target whose partitions have no owner."""
     return Goal(epoch, {A: target}, frozenset(subscribed), lambda *_: NO_OWNER, changed)
+
+
+def test_a_member_without_partitions_that_gives_all_topics_up_gets_its_epoch_as_the_previous_one() -> None:
+    """It has nothing to revoke; with a topic that does not exist, or with one that is pending, it stays as it is."""
+    settled = member(STABLE, epoch=7)
+    goal = free(7, changed=True, subscribed=())
+    after = reconcile(settled, evolve(goal, names_topics=False), None, NEWEST)
+    assert after == evolve(settled, previous_epoch=7)
+    assert reconcile(settled, goal, None, NEWEST) is settled
+    revoking = member(UNREVOKED, epoch=7, pending=(1,))
+    assert reconcile(revoking, evolve(goal, names_topics=False), None, NEWEST) is revoking
+
+
+def test_a_trimmed_member_has_its_topics_in_the_order_of_copied_maps() -> None:
+    """A map of four topics is copied into eight buckets; expected is a record of Kafka's classes."""
+    dropped, *others = (
+        "C69IhyCgK0pQoRVtrqAmQw", "3r7Juvqs4eIF7bBsiF2FQQ", "FwP0k0LPOr-JQdsrOk_iPw", "FJMilvQXgWLkqMuqLY7b8Q",
+    )  # fmt: skip
+    assigned = {topic: {0: 3, 1: 3} for topic in (*others, dropped)}
+    kept, pending = without_topics(assigned, {}, [dropped])
+    assert list(kept) == [others[1], others[2], others[0]]
+    assert pending == {dropped: {0: 3, 1: 3}}
+    _, merged = without_topics(assigned, {dropped: {9: 2}}, [dropped])
+    assert list(merged[dropped].items()) == [(0, 3), (9, 2), (1, 3)]
 
 
 def test_a_member_at_its_target_stays_the_same_object() -> None:

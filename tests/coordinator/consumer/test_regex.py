@@ -9,8 +9,10 @@ import pytest
 from groupsim.coordinator.base.consumer_records import EpochRecord, RegexRecord, ResolvedRegex
 from groupsim.coordinator.base.topics import KnownTopics
 from groupsim.coordinator.consumer.assignment.resolution import resolve
+from groupsim.coordinator.testing import GROUP
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
 from tests.helpers.heartbeat_bench import TOPICS, A, B, HeartbeatBench, error, given, settings
 
 pytest.importorskip("re2")
@@ -114,6 +116,33 @@ def test_when_texts_are_resolved_again() -> None:
         bench.advance_ms(30_000)
         bench.beat("m", 2)
     assert len(bench.resolutions) == 1
+
+
+def test_after_a_load_texts_are_resolved_again_once_any_metadata_has_changed() -> None:
+    """A coordinator that loads the group takes the metadata of that instant for new; the ten seconds still count."""
+    resolved = {}
+    for version in (0, 5):
+        bench = subscribed()
+        bench.change_topics(KnownTopics(TOPICS, version=version))
+        bench.advance_ms(10_001)
+        bench.beat("m", 2)
+        assert bench.resolutions == []  # no topic is new
+        after = bench.fail_over()
+        after.send(ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
+        resolved[version] = len(after.resolutions)
+    assert resolved == {0: 0, 5: 1}
+
+
+@pytest.mark.parametrize("texts", [("b.*", "nothing"), ("(a|b)", "foo.*"), ("bar", "foo.*")])
+def test_results_are_written_in_the_order_of_small_maps(texts: tuple[str, str]) -> None:
+    """Two texts are in a map of four buckets; expected is the order of Kafka's records."""
+    bench = subscribed(texts[0])
+    joins(bench, "n", texts[1])
+    bench.advance_ms(10_001)
+    bench.beat("m", bench.member("m").member_epoch)
+    mark = len(bench.log)
+    bench.resolve()
+    assert tuple(record.regex for record in bench.log[mark:] if isinstance(record, RegexRecord)) == texts
 
 
 def test_an_equal_result_bumps_nothing() -> None:

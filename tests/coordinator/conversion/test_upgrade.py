@@ -18,6 +18,7 @@ from groupsim.coordinator.base.consumer_records import (
     TargetRecord,
 )
 from groupsim.coordinator.base.group_kind import GroupKind
+from groupsim.coordinator.base.interfaces import TopicView
 from groupsim.coordinator.base.records import GroupRecord
 from groupsim.coordinator.base.serde import decode, encode
 from groupsim.coordinator.classic.entry_points import ClassicGroup
@@ -122,6 +123,38 @@ def test_records_of_an_upgrade() -> None:
         MemberRecord, EpochRecord, TargetRecord, TargetRecord, TargetRecord, TargetEpochRecord, CurrentRecord,
     ]  # fmt: skip
     assert [decode(*encode(one)) for one in found] == found
+
+
+def test_members_and_topics_of_an_upgrade_are_in_the_order_of_kafkas_maps() -> None:
+    """Each member is put once, into two slots; its topics are in a `HashMap`. Expected are Kafka's records."""
+    late, early = "NmGtsJA6RMuwJRo4lzRHIg", "oLoNnrSNT7u7ATaZ9eEzTg"
+    made = HeartbeatBench(
+        settings(initial_rebalance_delay_ms=0), topics=(TopicView(late, "a", 1), TopicView(early, "b", 1))
+    )
+    both = encode_assignment(Assignment((TopicPartition("a", 0), TopicPartition("b", 0))))
+    for member in ("member-id-1", "member-id-2"):
+        made.join(member, fresh_id=member, protocols=offer("a", "b"))
+    made.finish_round()
+    leader = made.snapshot().leader
+    assert leader is not None
+    made.sync(leader, made.snapshot().generation, {"member-id-1": both})
+    mark = len(made.log)
+    made.beat("m", 0, owned={}, names=("a", "b"), rebalance_ms=5_000)
+    records = [record for record in made.log[mark:] if isinstance(record, CurrentRecord)]
+    assert [record.member_id for record in records[:2]] == ["member-id-1", "member-id-2"]
+    assert records[0].value is not None
+    assert list(records[0].value.assigned) == [early, late]
+
+
+@pytest.mark.parametrize(("release", "epoch"), [("4.2", 1), ("4.3", 0)])
+def test_a_group_without_a_generation_stays_at_epoch_0_for_a_joiner_without_topics(release: str, epoch: int) -> None:
+    """All members left before their first round closed; before 4.3 an epoch of 0 was a reason for a bump."""
+    made = HeartbeatBench(settings(release, initial_rebalance_delay_ms=3_000))
+    gone = made.join("c", protocols=offer())
+    made.leave(made.shard.snapshot("g").members[0].member_id)  # type: ignore[union-attr]
+    assert (gone.answered, made.state) == (True, "PreparingRebalance")
+    assert given(made.beat("m", 0, owned={}, names=(), rebalance_ms=5_000)) == (epoch, {})
+    assert made.group().data.group_epoch == epoch
 
 
 def test_an_upgraded_group_is_loaded() -> None:

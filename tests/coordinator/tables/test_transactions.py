@@ -286,6 +286,18 @@ def test_topic_deletion_removes_pending_offsets() -> None:
     assert stored(at.bench) == {TP: -1, T1: -1}
 
 
+def test_a_deleted_topic_has_a_tombstone_for_each_transaction_too() -> None:
+    """2.12: the committed offset and the pending ones of two producers leave three tombstones of one key."""
+    at = scene(STABLE)
+    at.bench.commit_offset(1, member_id=at.leader, generation=1)
+    for producer in (7, 8):
+        at.bench.commit_in_transaction(5, member_id=at.leader, generation=1, producer_id=producer)
+    mark = len(at.bench.log)
+    at.bench.carry_out(at.bench.shard.topic_deleted("t", at.bench.now_us))
+    assert at.bench.log[mark:] == [OffsetRecord("g", TP, None)] * 3
+    assert at.bench.snapshot().pending_offsets == ()
+
+
 # --- appends that fail, loads ------------------------------------------------------------------------------------
 
 
