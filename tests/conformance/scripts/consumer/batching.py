@@ -149,3 +149,32 @@ async def the_first_join_without_topics_begins_no_interval(s: Script) -> None:
     await a.beat(names=[t], now=2, gives={t: [0, 1]})
     await a.look()
     await s.on_log()
+
+
+@claims("2.7-no-topics", kind=KIND)
+async def topics_that_are_not_there_are_given_up_within_the_interval(s: Script) -> None:
+    a = await s.member("a")
+    await a.enroll("no-such-topic", now=2, gives={})
+    computed = a.mark
+    await a.beat(names=[], now=2)
+    await a.beat(names=["nor-this-one"], now=2)
+    await a.beat(names=[], now=2)
+    s.within(EARLIER_MS, computed)
+    await s.on_log()
+    await s.after(INTERVAL_MS + 100, computed)
+    await a.beat(now=5)
+    await a.beat(names=[])
+    await s.on_log()
+
+
+@claims("2.7-no-topics", "2.7-subscription", kind=KIND)
+async def all_topics_are_given_up_within_the_interval(s: Script) -> None:
+    a, t = await begun(s)
+    computed = a.mark
+    await a.beat(names=[], now=2, gives={})
+    await a.beat(names=["no-such-topic"], now=2)
+    await a.beat(names=[], now=2)
+    await a.beat(owned={t: [0]}, now=2)
+    s.within(EARLIER_MS, computed)
+    await a.look()
+    await s.on_log()

@@ -85,6 +85,35 @@ async def a_classic_group_of_two_is_upgraded(s: Script) -> None:
     await s.on_log()
 
 
+@claims("6.1-order", "6.1-two-members")
+async def members_of_two_topics_are_upgraded(s: Script) -> None:
+    m, n = await s.pair()
+    t, u = await s.topic("t", partitions=4), await s.topic("u", partitions=2)
+    await classic_group(s, {m: {t: [0, 1], u: [0]}, n: {t: [2, 3], u: [1]}}, t, u)
+    c = await s.member("c")
+    await c.enroll(t, u)
+    await c.look()
+    await s.on_log()
+
+
+@claims("6.1-generation-0")
+async def a_group_that_all_left_in_the_initial_delay_is_upgraded(s: Script) -> None:
+    m = await s.actor("m")
+    await m.enter()
+    await s.until("PreparingRebalance", 1)
+    watch = await s.actor("watch")
+    await watch.leave(members=[(m.member_id, None)])
+    await m.answer(error="UNKNOWN_MEMBER_ID")
+    a = await s.member("a")
+    await a.enroll(now=0, gives={})
+    await a.look()
+    await a.beat(0, owned={}, names=[], rebalance_ms=5_000, now=0)
+    t = await s.topic()
+    await a.enroll(t, now=1, gives={t: [0]})
+    await a.look()
+    await s.on_log()
+
+
 @claims("6.1-preparing", "0-refused-upgrade")
 async def a_group_that_prepares_a_round_is_upgraded(s: Script) -> None:
     m, n = await s.pair()

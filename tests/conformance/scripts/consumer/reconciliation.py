@@ -273,3 +273,39 @@ async def more_members_than_partitions(s: Script) -> None:
     await a.retire()
     await b.beat(now=4, gives={t: [0]})
     await s.on_log()
+
+
+@claims("2.7-order", "7-range")
+async def forty_partitions_are_shared_by_range(s: Script) -> None:
+    a, b, c = [await s.member(name) for name in "abc"]
+    t = await s.topic(partitions=40)
+    await a.enroll(t, assignor="range", now=2, gives={t: range(40)})
+    await b.enroll(t, assignor="range")
+    await a.beat()
+    await a.acknowledge()
+    await b.beat()
+    await c.enroll(t, assignor="range")
+    for _ in range(3):
+        for member in (a, b, c):
+            await member.beat()
+            await member.acknowledge()
+    await a.look()
+    await s.on_log()
+
+
+@claims("2.7-order")
+async def forty_partitions_are_shared_where_topics_differ(s: Script) -> None:
+    a, b, c = [await s.member(name) for name in "abc"]
+    t, u = await s.topic("t", partitions=40), await s.topic("u", partitions=7)
+    await a.enroll(t, now=2, gives={t: range(40)})
+    await b.enroll(t, u)
+    await c.enroll(u)
+    for _ in range(3):
+        for member in (a, b, c):
+            await member.beat()
+            await member.acknowledge()
+    await b.retire(now=-1)
+    await a.acknowledge()
+    await c.acknowledge()
+    await a.look()
+    await s.on_log()

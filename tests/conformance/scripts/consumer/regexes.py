@@ -314,3 +314,18 @@ async def a_member_joins_after_one_with_a_pattern_has_left(s: Script) -> None:
     await until(s, epoch=6)
     await a.look()
     await s.on_log()
+
+
+@claims("regex-order", "regex-two")
+async def two_patterns_are_resolved_together(s: Script) -> None:
+    a, b = await s.member("a"), await s.member("b")
+    await a.enroll(names=None, regex="nobody", gives={})
+    since = a.mark
+    await s.sleep(500)
+    await b.enroll(names=None, regex="nothing", gives={})
+    s.within(REFRESH_MS - 1_000, since)
+    await s.after(REFRESH_MS + 1_000, since)
+    await a.beat()
+    await s.sleep(600)
+    await a.beat()
+    await s.on_log()
