@@ -20,7 +20,7 @@ Source: `ConsumerGroup`, `ModernGroup`, `GroupMetadataManager.replay`, 4.4.0; co
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -405,7 +405,20 @@ class GroupState:
         while undo and undo[-1][0] >= append_id:
             failed = undo.pop()[1]
             self._take_back(failed)
-            self.restored |= {key: None for index, key, _ in failed if index == _MEMBERS and key in self.members}
+            back = list(dict.fromkeys(key for index, key, _ in failed if index == _MEMBERS and key in self.members))
+            self._put_again(back)
+            self.restored |= dict.fromkeys(back)
+
+    def _put_again(self, members: Sequence[str]) -> None:
+        """Make members, in the order of their changes, the newest of the map, as `executeRevert` does.
+
+        It removes and puts them, in the order of a table that got each at its first change.
+        """
+        table, slots = self._tables[_MEMBERS], SMALLEST
+        for size in range(len(members)):
+            slots = grown(slots, size)
+        for member_id in in_slots(reversed(members), slots):
+            table[member_id] = table.pop(member_id)
 
     def committed(self) -> GroupState:
         """Return the group as of the last committed append: itself when none is under way, else a copy."""

@@ -206,3 +206,14 @@ def test_the_order_of_members_remembers_how_many_there_were() -> None:
     assert many.committed().member_order() == many.member_order()
     many.put_once()
     assert many.member_order() == group_of(*(member(one) for one in three)).member_order()
+
+
+def test_a_member_whose_change_was_taken_back_is_the_newest_of_its_slot() -> None:
+    """Kafka removes it and puts it again (`executeRevert`). The members `m0` and `m2` share a slot of four."""
+    group = group_of(member("m0"), current("m0", 1), member("m2"), current("m2", 1))
+    orders = [group.member_order()]
+    for append_id, changed in enumerate(("m0", "m2"), 1):
+        group.apply(member(changed, names=("t",)), append_id)
+        group.settle(append_id, committed=False)
+        orders.append(group.member_order())
+    assert orders == [["m2", "m0"], ["m0", "m2"], ["m2", "m0"]]
