@@ -98,7 +98,7 @@ _DIALECTS = (
     ),
     Dialect(
         "franz-go",
-        r"franz-go|\bkgo\b|heartbeat errored|group manage loop|join and sync loop",
+        r"franz-go|\bkgo\b|heartbeat errored|group manage loop|join and sync loop|unable to join group session",
         _REBALANCE,
         _REBALANCE,
         "poll fewer records (PollRecords)",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+_NO_NAME = r"(?!(?:again|because|due|error|failed|request|response|session|with)(?:[\s:,.]|$))"
+"""Words that follow "join group" where the message names no group."""
 _GROUPS = tuple(
     re.compile(form)
     for form in (
@@ -17,10 +19,10 @@ _GROUPS = tuple(
         r"group metadata for (\S.*?) with generation",
         r'[Gg]roup \\?"([^"\\]+)\\?"',
         r'"(?:groupId|group|consumer_group)"\s*:\s*"([^"]+)"',
-        r"\bgroup: (?!Group auth)([^,\s]+)",
+        r"(?<!oordinator for )\bgroup: (?!Group auth)([^,\s]+)",
         r"Group member \(([^,]+),",
         r"access group: (?!Group auth)(\S+)",
-        r"\bjoin(?:ing)? (?:the )?group [`'\"]?([^`'\"\s]+)",
+        rf"\bjoin(?:ing)? (?:the )?group {_NO_NAME}[`'\"]?([^`'\"\s]+)",
         r"[Cc]onsumer group '([^']+)'",
         r"\b[Ff]or group '?([^\s':,]+)",
         r"\[\[([^\]]+)\] \{",
@@ -77,4 +79,4 @@ def member_of(text: str) -> str:
 
 def _first(forms: tuple[re.Pattern[str], ...], text: str) -> str:
     found = next((one for form in forms if (one := form.search(text))), None)
-    return found[1].rstrip(".;,)") if found else ""
+    return found[1].rstrip(".:;,)") if found else ""

@@ -136,6 +136,20 @@ NO_COORDINATOR = Sign(
         r"replication factor .{0,12} for the offsets topic|(?i:offset'?s topic has not yet been created)",
     ),
 )
+UNREACHED = Sign(
+    "coordinator-not-reached",
+    "{who} does not reach the group's coordinator: it neither joins nor commits",
+    "that broker is down or restarts, it advertises an address that the client cannot reach, or no broker is the "
+    "coordinator yet",
+    "look at that broker and its advertised.listeners; if it serves other clients, restart this one, and update its "
+    "library",
+    ("coordinator-crashes-stable", "coordinator-moves"),
+    (
+        r"Waiting for coordinator|no coordinator available|Coordinator unknown during heartbeat",
+        r"GroupCoordinator(?:/\d+)?: (?:\S+: )?Connect to \S+ failed",
+        r"Connection to node 21474\d{5}\b.{0,120}? could not be established",
+    ),
+)
 EVICTED = Sign(
     "members-evict-each-other",
     "each join completed at once, and dropped the members that were there: {who} and others evict each other",
@@ -261,7 +275,19 @@ NOT_COORDINATOR = Sign(
         r"NOT_COORDINATOR|NotCoordinator|[Nn]ot (?:the correct )?[Cc]oordinator\b|not the correct coordinator",
         r"no longer coordinator|Resigned as the group coordinator|[Uu]nload(?:ing|ed) group metadata",
         r"coordinator unavailable|[Mm]arking the coordinator .*dead",
-        r"[Gg]roup coordinator .* is unavailable or invalid|[Uu]nloading of (?:offsets|metadata|group)",
+        r"[Gg]roup coordinator .* is unavailable or invalid|[Uu]nloading (?:of )?(?:offsets|metadata|group|__c)",
+    ),
+)
+COMMIT_TIMED_OUT = Sign(
+    "commit-timed-out",
+    "commits of {who} time out: the coordinator does not get them to its replicas in time",
+    "the replicas of its partition of __consumer_offsets do not follow within offsets.commit.timeout.ms: a slow "
+    "disk or network of a broker, or one that fails",
+    "look at the in-sync replicas of that partition and the disks of their brokers; retry the commit, not the records",
+    ("coordinator-crashes-commit-in-flight", "offsets-topic-one-replica-left"),
+    (
+        r"[Oo]ffset ?[Cc]ommit.{0,300}?(?:[Rr]equest timed out|REQUEST_TIMED_OUT|RequestTimedOut)",
+        r"(?:REQUEST_TIMED_OUT|RequestTimedOut).{0,120}?[Oo]ffset ?[Cc]ommit",
     ),
 )
 STALE_EPOCH = Sign(
@@ -386,7 +412,9 @@ SIGNS = (
     ABANDONED,
     EVICTED,
     NO_COORDINATOR,
+    UNREACHED,
     NOT_COORDINATOR,
+    COMMIT_TIMED_OUT,
     STALE_EPOCH,
     COMMIT_REFUSED,
     UNKNOWN_MEMBER,

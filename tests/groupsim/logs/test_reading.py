@@ -276,6 +276,32 @@ def test_a_message_that_is_wrapped_is_read_as_one() -> None:
             table.NOT_COORDINATOR,
         ),
         ("Kafka::InconsistentGroupProtocol: Kafka::InconsistentGroupProtocol", table.NO_COMMON_PROTOCOL),
+        # a coordinator that a client does not reach, and commits that its replicas do not get
+        (
+            "%4|1772360430.5|COMMITFAIL|c#consumer-1| [thrd:main]: Offset commit (manual) failed for 1/1 "
+            "partition(s): Local: Waiting for coordinator: t[0]@5",
+            table.UNREACHED,
+        ),
+        (
+            "%7|1772360430.5|FAIL|c#consumer-1| [thrd:GroupCoordinator]: GroupCoordinator: b:9092: Connect to "
+            "ipv4#10.0.0.1:9092 failed: Connection refused (after 1ms in state CONNECT)",
+            table.UNREACHED,
+        ),
+        (
+            "[Consumer clientId=c, groupId=g] Connection to node 2147483646 (b/10.0.0.1:9092) could not be "
+            "established. Node may not be available.",
+            table.UNREACHED,
+        ),
+        ("WARNING:kafka.coordinator:Coordinator unknown during heartbeat -- will retry", table.UNREACHED),
+        ("Offset commit failed on partition t-0 at offset 5: The request timed out.", table.COMMIT_TIMED_OUT),
+        (
+            "Offset commit (manual) failed for 1/1 partition(s): Broker: Request timed out: t[0]@5",
+            table.COMMIT_TIMED_OUT,
+        ),
+        (
+            "[GroupMetadataManager brokerId=1] Finished unloading __consumer_offsets-3. Removed 0 cached offsets",
+            table.NOT_COORDINATOR,
+        ),
     ],
 )
 def test_a_line_says_the_same_in_every_dialect(line: str, sign: Sign) -> None:
@@ -295,6 +321,8 @@ def test_a_line_says_the_same_in_every_dialect(line: str, sign: Sign) -> None:
         "group of polls answered late: 90th percentile exceeded by 40 ms",
         "etcd: heartbeat failed: context deadline exceeded (timeout) in session 5",
         "login of unknown member 4711 of the club refused",
+        "[Consumer clientId=c, groupId=g] Connection to node 2 (b/10.0.0.1:9092) could not be established.",
+        "the report was committed at an offset of 5 s; the next request timed out",
     ],
 )
 def test_what_a_healthy_member_logs_is_no_sign(line: str) -> None:
@@ -322,6 +350,10 @@ def test_what_a_healthy_member_logs_is_no_sign(line: str) -> None:
         ("Not authorized to access group: Group authorization failed", "", ""),
         ("Heartbeat failed for group g1 because it is rebalancing", "g1", ""),
         ("Group g1 removed dynamic members who haven't joined: Set(c-1, c-2)", "g1", "c-1"),
+        ("unable to join group session: FENCED_INSTANCE_ID: another consumer", "", ""),
+        ("Attempt to join group failed due to fatal error: The consumer group is full.", "", ""),
+        ("Failed to join group failed-orders: [15] Group Coordinator Not Available", "failed-orders", ""),
+        ("Offset commit (manual) failed: Broker: Not coordinator for group: t[0]@5(Broker: x)", "", ""),
     ],
 )
 def test_group_and_member_of_a_line(line: str, group: str, member: str) -> None:
@@ -441,6 +473,7 @@ def test_what_follows_does_not_hide_the_cause() -> None:
     ("line", "setting"),
     [
         ("[Consumer clientId=c, groupId=g] consumer poll timeout has expired.", "max.poll.records"),
+        ("unable to join group session: INCONSISTENT_GROUP_PROTOCOL: no common protocol", "Balancers"),
         ("WARNING:kafka.coordinator:Heartbeat poll expired, leaving group", "max_poll_interval_ms"),
         ('{"logger":"kafkajs","error":"The coordinator is not aware of this member"}', "heartbeat()"),
         ("kafka server: The provided member is not known in the current generation.", "ConsumeClaim"),
@@ -490,6 +523,8 @@ def test_every_sign_names_scenes_of_the_library() -> None:
         table.JOIN_GIVEN_UP,
         table.OLD_GENERATION,
         table.BAD_SESSION,
+        table.UNREACHED,
+        table.COMMIT_TIMED_OUT,
     }
     forms = finding.index()
     for sign in SIGNS:
