@@ -294,10 +294,10 @@ def _ports(ports: Sequence[int] | int, brokers: int) -> list[int]:
     return list(ports)
 
 
-def raise_file_limit(connections: int = MAX_CONNECTIONS) -> None:
-    """Raise the limit of open files for this many connections, as far as the system allows."""
+def raise_file_limit() -> None:
+    """Raise the limit of open files for all connections, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + _SPARE_FILES
+    wanted = MAX_CONNECTIONS + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(limit, soft), hard))

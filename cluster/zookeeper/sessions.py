@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.zookeeper.connection import SessionConnection
 
 TICK_MS: Final = 2_000
+_TICK_US: Final = TICK_MS * MS_US
 _FEWEST_TICKS, _MOST_TICKS = 2, 20
 
 
@@ -40,21 +41,17 @@ class Session:
 class Sessions:
     """The live sessions."""
 
-    def __init__(
-        self, loop: EventLoop, host: Host, on_expired: Callable[[Session], None], tick_ms: int = TICK_MS
-    ) -> None:
+    def __init__(self, loop: EventLoop, host: Host, on_expired: Callable[[Session], None]) -> None:
         self._loop = loop
         self._host = host
         self._on_expired = on_expired
-        self._tick_us = tick_ms * MS_US
         self._last_id = 0
         self._live: dict[int, Session] = {}
 
     def open(self, timeout_ms: int, client: str) -> Session:
         """Open a session with the requested timeout, within the server's limits."""
-        tick_ms = self._tick_us // MS_US
         self._last_id += 1
-        allowed = min(max(timeout_ms, _FEWEST_TICKS * tick_ms), _MOST_TICKS * tick_ms)
+        allowed = min(max(timeout_ms, _FEWEST_TICKS * TICK_MS), _MOST_TICKS * TICK_MS)
         session = self._live[self._last_id] = Session(self._last_id, allowed, client)
         self.touch(session)
         self._host.call_at(session.expires_us, self._check, session)
@@ -67,7 +64,7 @@ class Sessions:
     def touch(self, session: Session) -> None:
         """Renew a session after a request. The timer stays, and checks the expiry again when it fires."""
         lives_until = self._loop.now_us + session.timeout_ms * MS_US
-        session.expires_us = max(session.expires_us, (lives_until // self._tick_us + 1) * self._tick_us)
+        session.expires_us = max(session.expires_us, (lives_until // _TICK_US + 1) * _TICK_US)
 
     def close(self, session: Session) -> bool:
         """End a session; return False if it has ended before."""

@@ -11,14 +11,14 @@ from groupsim.pipeline.sweep.engines import TICK_S
 
 
 @contextmanager
-def ticking(tick: Callable[[], object], every_s: float = TICK_S) -> Iterator[None]:
+def ticking(tick: Callable[[], object]) -> Iterator[None]:
     """Call `tick` at once and then every few seconds, from a thread of its own, for as long as the block lasts."""
     ended: Future[None] = Future()
 
     def until_ended() -> None:
         while True:
             try:
-                ended.result(every_s)
+                ended.result(TICK_S)
             except Late:
                 tick()
             else:

@@ -41,9 +41,9 @@ class Sheet:
         words = source.source if isinstance(source, Fact) else source
         self.lines.append(f"{'  ' * depth}{key}: {value}{f'  # {words}' if words else ''}")
 
-    def item(self, depth: int, key: str, value: str) -> None:
-        """Add the first key of a list's item."""
-        self.lines.append(f"{'  ' * depth}- {key}: {value}")
+    def item(self, key: str, value: str) -> None:
+        """Add the first key of an item of a list at the top."""
+        self.lines.append(f"  - {key}: {value}")
 
     def open(self, depth: int, key: str, source: Fact[Any] | str = "") -> None:
         """Add a key whose value follows in deeper lines."""

@@ -99,7 +99,7 @@ def _roll(sheet: Sheet, group: Group) -> None:
     workload = pods.workload
     if len(group.pods) > 1:
         sheet.note(1, f"The group has pods of several workloads; all are replaced as those of {pods.name}.")
-    sheet.item(1, "at", f"{BEGIN_S // 60}m")
+    sheet.item("at", f"{BEGIN_S // 60}m")
     sheet.value(2, "do", "rolling-restart")
     sheet.value(2, "group", scalar(group.id))
     for key, value, source in _keys(pods):
@@ -132,7 +132,7 @@ def _autoscale(sheet: Sheet, group: Group, pods: Pods, scaler: AutoscalerFacts) 
         words = f"{scaler.kind} of {pods.name} follows {followed or 'nothing that is named'}, which is not simulated"
         sheet.question(1, f"{words}: which sizes does the group have in the course of a day? `do: scale` sets one.")
         return
-    sheet.item(1, "at", "0s")
+    sheet.item("at", "0s")
     sheet.value(2, "do", "autoscale")
     sheet.value(2, "group", scalar(group.id))
     if scaler.lag is not None:

@@ -38,7 +38,7 @@ def text_of(plan: Plan, files: Sequence[str]) -> str:
     sheet.blank()
     sheet.open(0, "expect")
     for group in plan.groups:
-        sheet.item(1, "every-partition-owned", f"{{group: {scalar(group.id)}}}")
+        sheet.item("every-partition-owned", f"{{group: {scalar(group.id)}}}")
     return sheet.text
 
 

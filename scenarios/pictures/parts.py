@@ -33,7 +33,7 @@ LOW = (Phase.OUTSIDE, Phase.DEAD)  # drawn as a thin bar: the process does nothi
 
 def axis(picture: Picture, scale: TimeScale, y: float) -> float:
     """The labels of the time axis; `doings` draws its lines, which need the height of what is below."""
-    for number, (us, words) in enumerate(scale.ticks(7)):
+    for number, (us, words) in enumerate(scale.ticks):
         end = scale.x(us) + width_of(words) / 2 > picture.width
         picture.text(scale.x(us), y + 12, words, "quiet", anchor="end" if end and number else "middle")
     return y + 18
@@ -119,7 +119,7 @@ def standstills(picture: Picture, scale: TimeScale, group: GroupStory, y: float)
 
 def doings(picture: Picture, scale: TimeScale, done: Sequence[TimelineEntry], top: float, y: float) -> float:
     """The grid of the axis, and a dashed line for each thing that was done, with words below the lanes."""
-    for us, _ in scale.ticks(7):
+    for us, _ in scale.ticks:
         picture.line(scale.x(us), top, scale.x(us), y, "grid")
     ends = [0.0] * DOINGS
     written: list[tuple[float, float, str]] = []

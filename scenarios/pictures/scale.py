@@ -6,6 +6,7 @@ from groupsim.protocol.values import frozen
 
 SECOND = 1_000_000
 LONG_US = 600 * SECOND  # what is longer is labelled in minutes
+_MOST_LABELS = 7  # of an axis
 
 
 @frozen
@@ -24,9 +25,10 @@ class TimeScale:
         """How long a stretch of time is drawn."""
         return self.width * us / max(self.end_us, 1)
 
-    def ticks(self, labels: int) -> list[tuple[int, str]]:
-        """The instants that the axis labels, at most so many and the first, with their labels."""
-        step = nice_step(self.end_us, labels)
+    @property
+    def ticks(self) -> list[tuple[int, str]]:
+        """The instants that the axis labels, with their labels."""
+        step = nice_step(self.end_us, _MOST_LABELS)
         return [(us, label(us, self.end_us)) for us in range(0, self.end_us + 1, step)]
 
 
@@ -41,11 +43,10 @@ def label(us: int, end_us: int) -> str:
 
 def nice_step(end_us: int, labels: int) -> int:
     """The shortest round step (1, 2, 5, 10, 15, 30 … s, min, h) that gives no more than `labels` ticks."""
-    second = 1_000_000
     steps = [1, 2, 5, 10, 20, 50, 100, 200, 500]
     steps = [ms * 1000 for ms in steps]
-    steps += [s * second for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200)]
-    day = 86_400 * second
+    steps += [s * SECOND for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200)]
+    day = 86_400 * SECOND
     while end_us // steps[-1] > labels:
         steps.append(max(day, steps[-1] * 2))
     return next(step for step in steps if end_us // step <= labels)

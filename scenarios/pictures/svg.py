@@ -79,9 +79,9 @@ def folded(text: str, width: float, size: float = SIZE) -> list[str]:
     return lines
 
 
-def cut(text: str, width: float, size: int = SIZE) -> str:
+def cut(text: str, width: float) -> str:
     """The text, or as much of it as has room, with an ellipsis."""
-    most = max(int(width / (LETTER * size)), 2)
+    most = max(int(width / (LETTER * SIZE)), 2)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -122,13 +122,9 @@ class Picture:
         box = {"x": _n(x), "y": _n(y), "width": _n(width), "height": _n(height), "rx": str(radius)}
         self._add("rect", **box, fill=_c("page"), stroke=_c(colour), stroke_width="1.5")
 
-    def line(
-        self, x1: float, y1: float, x2: float, y2: float, colour: str, *, dashed: bool = False, wide: float = 1
-    ) -> None:
-        """A line, thin unless `wide` is more."""
+    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str, *, dashed: bool = False) -> None:
+        """A thin line."""
         look = {"stroke_dasharray": "3 3"} if dashed else {}
-        if wide != 1:
-            look["stroke_width"] = _n(wide)
         self._add("line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), stroke=_c(colour), **look)
 
     def arrow(self, path: str, colour: str = "line") -> None:

@@ -26,6 +26,7 @@ MARK = "+"
 ABSENT = "–"
 NO_OWNER = "(no owner)"
 BETWEEN = " | "
+_MARGIN = "  "
 EVERYTHING = "--owners"
 _NOTHING = PartitionSet()
 
@@ -61,20 +62,19 @@ def picture(
     title: str = "owners",
     mark: str = "moved",
     hint: str = EVERYTHING,
-    margin: int = 2,
 ) -> list[Text]:
-    """Return the lines of the picture, with `margin` blanks before each; without a `width` (a pipe) no cell is cut.
+    """Return the lines of the picture, indented; without a `width` (a pipe) no cell is cut.
 
     `title` is the heading of the members' names, `mark` explains the sign, and `hint` is the option that prints
     everything. With `most` None there is no limit of lines, and wide cells continue below.
     """
     names = list(dict.fromkeys(name for column in columns for name in column.cells))
-    within = None if width is None else width - margin
+    within = None if width is None else width - len(_MARGIN)
     if len(names) > MANY_MEMBERS and most is not None:
         lines = _summary(columns, title, mark, hint, within, most)
     else:
         lines = _side_by_side(columns, names, title, mark, within, most)
-    return [Text(" " * margin).append_text(line) for line in lines]
+    return [Text(_MARGIN).append_text(line) for line in lines]
 
 
 # --- side by side ----------------------------------------------------------------------------------------------------

@@ -128,8 +128,8 @@ def _stands_apart(part: Part, limits: Limits) -> bool:
     return part.apart and (limits.blank_lines or part.first)
 
 
-def fitting(parts: Sequence[Part], console: Console, height: int, limits: Limits = USUAL) -> Limits:
-    """Return the limits with the fewest cuts that fit the height; with all cuts if none fits.
+def fitting(parts: Sequence[Part], console: Console, height: int) -> Limits:
+    """Return the usual limits with the fewest cuts that fit the height; with all cuts if none fits.
 
     The last cut may free more lines than necessary, so that earlier cuts are reverted while everything fits.
     """
@@ -139,7 +139,7 @@ def fitting(parts: Sequence[Part], console: Console, height: int, limits: Limits
         blank = sum(_stands_apart(one.part, limits) for one in counted[1:])
         return blank + sum(one.within(limits) for one in counted) <= height
 
-    steps = [limits]
+    steps = [USUAL]
     for cut in CUTS:
         steps.append(evolve(steps[-1], **cut))
     number = bisect_left(range(len(CUTS)), True, key=lambda at: fits(steps[at]))
