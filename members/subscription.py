@@ -62,12 +62,7 @@ Name = TypeVar("Name")
 
 def partition_of(name: str | TopicPartition) -> TopicPartition:
     """Parse `orders-0` as a partition. Raises ValueError for other text."""
-    if isinstance(name, TopicPartition):
-        return name
-    topic, _, number = str(name).rpartition("-")
-    if not topic or not number.isdecimal():
-        raise ValueError(f"{name!r} is no partition; write topic and number, such as 'orders-0'")
-    return TopicPartition(topic, int(number))
+    return name if isinstance(name, TopicPartition) else TopicPartition.parse(name)
 
 
 def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:

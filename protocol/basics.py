@@ -95,3 +95,11 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+    @classmethod
+    def parse(cls, text: str) -> TopicPartition:
+        """Return `orders-0` as a partition. Raises ValueError for another text."""
+        topic, _, number = text.rpartition("-")
+        if not topic or not number.isdecimal():
+            raise ValueError(f"{text!r} is not a partition; write topic and number, as in 'orders-0'")
+        return cls(topic, int(number))

@@ -147,7 +147,7 @@ def read(folder: Path) -> StoredCluster:
 def _kept(journal: Journal) -> StoredCluster:
     cluster, configs = journal.section("cluster"), journal.section("configs")
     moves = {
-        _partition(name): Reassignment(tuple(adding), tuple(removing))
+        TopicPartition.parse(name): Reassignment(tuple(adding), tuple(removing))
         for name, (adding, removing) in journal.section("reassignments").items()
     }
     incarnations = {int(node): number for node, number in journal.section("incarnations").items()}
@@ -172,11 +172,6 @@ def _state(row: list[Any]) -> PartitionState:
     return PartitionState(
         tuple(replicas), tuple(isr), leader, epoch, partition_epoch, tuple(elr), tuple(last), recovering
     )
-
-
-def _partition(name: str) -> TopicPartition:
-    topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number))
 
 
 def _of_format_1(plain: dict[str, Any]) -> Sections:

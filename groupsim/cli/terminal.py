@@ -28,6 +28,11 @@ def width_of(console: Console) -> int | None:
     return console.width if console.is_terminal or "COLUMNS" in os.environ else None
 
 
+def shortened(text: str, width: int | None) -> str:
+    """Return the text, or as much of it as has room, with an ellipsis; None is no limit."""
+    return text if width is None or len(text) <= width else text[: width - 1] + "…"
+
+
 class _Trimming(RenderHook):
     """Removes the blanks with which rich fills the lines of wrapped text; they disturb `diff` and pasted output."""
 

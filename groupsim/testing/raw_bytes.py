@@ -41,11 +41,4 @@ def assignment_bytes(
 
 
 def _partitions(partitions: Iterable[TopicPartition | str]) -> tuple[TopicPartition, ...]:
-    return tuple(_partition(one) if isinstance(one, str) else one for one in partitions)
-
-
-def _partition(text: str) -> TopicPartition:
-    topic, dash, number = text.rpartition("-")
-    if not (dash and topic and number.isdecimal()):
-        raise ValueError(f"{text!r} is not a partition; write topic and number, as in 'orders-0'")
-    return TopicPartition(topic, int(number))
+    return tuple(TopicPartition.parse(one) if isinstance(one, str) else one for one in partitions)

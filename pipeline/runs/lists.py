@@ -85,7 +85,7 @@ class Lists:
 
     def last_commits(self) -> dict[tuple[str, TopicPartition], int]:
         """Return the last committed offset, by group and partition."""
-        return {(group, _partition(name)): offset for (group, name), offset in self._offsets.items()}
+        return {(group, TopicPartition.parse(name)): offset for (group, name), offset in self._offsets.items()}
 
     def callbacks(self) -> Iterator[Row]:
         """Return calls of rebalance listeners; a call in which the process died has no end."""
@@ -111,11 +111,6 @@ class Lists:
     def of(self, *kinds: Kind) -> list[TraceEvent]:
         """Return the stored events of some kinds, in their order."""
         return sorted(chain.from_iterable(self._by_kind[kind] for kind in kinds), key=_in_order)  # a merge
-
-
-def _partition(name: str) -> TopicPartition:
-    topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number))
 
 
 def _stretch(event: TraceEvent, until_us: int) -> Row:

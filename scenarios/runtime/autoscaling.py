@@ -188,8 +188,7 @@ class Autoscaler:
         from_start = members[0].consumer.settings.auto_offset_reset == "earliest"
         lag = 0
         for place, (start, watermark) in ends.items():
-            topic, _, number = place.rpartition("-")
-            at = committed.get(TopicPartition(topic, int(number)))
+            at = committed.get(TopicPartition.parse(place))
             if at is None:
                 lag += watermark - start if from_start else 1
             else:

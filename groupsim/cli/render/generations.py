@@ -13,6 +13,7 @@ from itertools import groupby
 from rich.text import Text
 
 from groupsim.cli.render.screen import EVERYTHING, Limits
+from groupsim.cli.terminal import shortened
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import Cause, Generation, LateMember, Outcome
 from groupsim.scenarios.story.headline import REMOVALS
@@ -154,12 +155,8 @@ def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
     """Align the cells in their columns: the cause to the left, all others to the right."""
     cause = columns[CAUSE] - 2
     shown = [f"{cell:>{width}}" for cell, width in zip(cells, columns, strict=True)]
-    shown[CAUSE] = f"  {_cut(cells[CAUSE], cause):<{cause}}"
+    shown[CAUSE] = f"  {shortened(cells[CAUSE], cause):<{cause}}"
     return "".join(shown)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _indent(columns: Sequence[int]) -> str:

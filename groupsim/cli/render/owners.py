@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from attrs import field
 from rich.text import Text
 
+from groupsim.cli.terminal import shortened
 from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import PartitionSet
 from groupsim.scenarios.story.words import count
@@ -181,7 +182,7 @@ def _few(
 
 
 def _head(title: str, wide: int, titles: Sequence[tuple[str, int]]) -> Text:
-    cells = BETWEEN.join(f"{_cut(one, space):<{space}}" for one, space in titles)
+    cells = BETWEEN.join(f"{shortened(one, space):<{space}}" for one, space in titles)
     return Text(f"{title:<{wide}}{BETWEEN}{cells}".rstrip(), "dim")
 
 
@@ -189,7 +190,7 @@ def _row(name: str, wide: int, cells: Sequence[tuple[Text, int]], *, everything:
     """Yield the line of one member; with `everything`, as many lines as its longest cell needs."""
     folded = [(_folded(cell, space) if everything else [_shortened(cell, space)], space) for cell, space in cells]
     for number in range(max(len(lines) for lines, _ in folded)):
-        row = Text(f"{_cut(name, wide) if number == 0 else '':<{wide}}")
+        row = Text(f"{shortened(name, wide) if number == 0 else '':<{wide}}")
         for lines, space in folded:
             cell = lines[number] if number < len(lines) else Text()
             row.append(BETWEEN).append_text(cell).append(" " * (space - len(cell)))
@@ -254,10 +255,6 @@ def _folded(cell: Text, width: int) -> list[Text]:
     return [*lines, indent + cell]
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 # --- summary ---------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +265,7 @@ def _summary(columns: Sequence[Column], title: str, mark: str, hint: str, width:
         f"{column.title:<{wide}}  {'; '.join(_sums(column, before, mark))}"
         for column, before in zip(columns, [None, *columns[:-1]], strict=True)
     ]
-    lines = [Text(line if width is None else _cut(line, width)) for line in words]
+    lines = [Text(shortened(line, width)) for line in words]
     most = limit - 1
     if len(lines) > most:
         first = most // 2

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from groupsim.cli.render.owners import ranges
 from groupsim.cli.render.screen import EVERYTHING, Limits
+from groupsim.cli.terminal import shortened
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Account, FailedProduce, GroupAccount, Records, Story, partition_set
 from groupsim.scenarios.story.words import clock, span
@@ -156,7 +157,7 @@ def _named(partitions: Sequence[TopicPartition], longest: int | None) -> str:
     if len(partitions) == 1:
         return str(partitions[0])
     ranged = ranges(partition_set(partitions)).plain
-    return (ranged if longest is None or len(ranged) <= longest else ranged[: longest - 1] + "…") + ", each"
+    return shortened(ranged, longest) + ", each"
 
 
 def _others(total: GroupAccount, odd: Sequence[Account]) -> Iterator[str]:

@@ -14,10 +14,10 @@ from rich.text import Text
 from groupsim.cli.render import generations, records, screen
 from groupsim.cli.render import lanes as lanes_drawn
 from groupsim.cli.render import many_groups as many_groups_shown
-from groupsim.cli.render.owners import Column, picture, ranges
+from groupsim.cli.render.owners import LONGEST_NAME, Column, picture, ranges
 from groupsim.cli.render.owners_columns import columns_of
 from groupsim.cli.render.screen import EVERYTHING, USUAL, Limits, Part
-from groupsim.cli.terminal import width_of
+from groupsim.cli.terminal import shortened, width_of
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.pictures.choice import groups_in_full, lanes_of, members_in, troubled_first
 from groupsim.scenarios.story import FailedProduce, GroupStory, Standstill, Story, partition_set
@@ -167,14 +167,14 @@ def _show_lanes(
     lanes = drawn[group.group] if first else members_in(group, story)
     shown = troubled_first(lanes, limits.lanes)
     beside = shown if limits.axes else [one for every in drawn.values() for one in troubled_first(every, limits.lanes)]
-    margin = max(len(group.words.head) + 1, *(len(_short(lane.host)) for lane in beside)) + 2
+    margin = max(len(group.words.head) + 1, *(len(shortened(lane.host, LONGEST_NAME)) for lane in beside)) + 2
     width = max(NARROW, min(console.width, 160) - margin - 6)
     scale = lanes_drawn.Scale(story.end_us, width, ascii=not lanes_drawn.can_print(console))
     if first:
         console.print(_row("", margin, lanes_drawn.axis(scale)))
     console.print(_row(group.words.head, margin, lanes_drawn.generations(group.generations, scale)))
     for lane in shown:
-        console.print(_row(_short(lane.host), margin, lanes_drawn.lane(lane, scale)))
+        console.print(_row(shortened(lane.host, LONGEST_NAME), margin, lanes_drawn.lane(lane, scale)))
     if len(shown) < len(lanes):
         words = f"{len(lanes) - len(shown)} more, not drawn; {EVERYTHING} draws them"
         console.print(Text(f"{'…':<{margin}}{words}", "dim"))
@@ -184,10 +184,6 @@ def _show_lanes(
 
 def _row(name: str, margin: int, drawn: Text) -> Text:
     return Text(f"  {name:<{margin}}").append_text(drawn)
-
-
-def _short(name: str, longest: int | None = 24) -> str:
-    return name if longest is None or len(name) <= longest else name[: longest - 1] + "…"
 
 
 SINCE = {"released": "release", "crashed": "crash", "paused": "pause"}
@@ -201,7 +197,7 @@ def _show_standstills(group: GroupStory, console: Console, limits: Limits) -> No
         rows.setdefault((span(still.length_us), _owners(still), _when(still)), []).append(still.partition)
     shown = list(rows.items())[: limits.standstills]
     console.print(Text("  partitions that stood still, longest first", "dim"))
-    cells = [(length, _short(_together(them), limits.longest), *more) for (length, *more), them in shown]
+    cells = [(length, shortened(_together(them), limits.longest), *more) for (length, *more), them in shown]
     wide, names, owners = (max(len(row[at]) for row in cells) for at in range(3))
     for length, partitions, whose, when in cells:
         _print_line(console, Text(f"{length:>{max(12, wide + 4)}}  {partitions:<{names}}  {whose:<{owners}}  {when}"))

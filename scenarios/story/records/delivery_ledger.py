@@ -11,6 +11,7 @@ from __future__ import annotations
 from attrs import Factory
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.values import define
 from groupsim.scenarios.story.records.leader_log import LeaderLog
 from groupsim.scenarios.story.records.offset_ranges import Ranges
@@ -166,8 +167,7 @@ class DeliveryLedgers:
             return
         first: list[Step] = []
         for name, (start, end, _) in (log_ends.payload or {}).get("ends", {}).items():
-            topic, _, number = name.rpartition("-")
-            partition = (topic, int(number))
+            partition = TopicPartition.parse(name)
             log = self._log(partition)
             if start > log.start:
                 self._delete(partition, start)

@@ -161,7 +161,7 @@ async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
         sim.member("c1", commit="nevver")
     with pytest.raises(ValueError, match="on_revoked=5 has no unit"):
         sim.member("c1", on_revoked=5)
-    with pytest.raises(ValueError, match="'orders' is no partition"):
+    with pytest.raises(ValueError, match="'orders' is not a partition"):
         sim.member("c1", assign=["orders"])
     with pytest.raises(AssignorError, match="no assignor"):
         sim.member("c1", assignors=[dict])  # type: ignore[list-item]
