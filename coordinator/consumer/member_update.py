@@ -111,7 +111,8 @@ def _changed(
     triggers = _triggers(group, op, before, after)
     if update_regex(group, op, call, before, after, change):
         triggers.append(Trigger.REGEX)
-    if op.differences.assignor_choice_bumps and _choice_changes(group, op, before, after):
+    # A JoinGroup has no choice of an assignor, and is not asked.
+    if op.differences.assignor_choice_bumps and after.classic is None and _choice_changes(group, op, before, after):
         triggers.append(Trigger.ASSIGNOR)
     if not triggers and not group.soft.is_metadata_due(state.group_epoch, op.now_us):
         return state.group_epoch, present(state), False

@@ -405,20 +405,21 @@ class GroupState:
         while undo and undo[-1][0] >= append_id:
             failed = undo.pop()[1]
             self._take_back(failed)
-            back = list(dict.fromkeys(key for index, key, _ in failed if index == _MEMBERS and key in self.members))
-            self._put_again(back)
-            self.restored |= dict.fromkeys(back)
+            for index in _ORDERED:
+                self._put_again(index, list(dict.fromkeys(key for at, key, _ in failed if at == index)))
+            self.restored |= {key: None for index, key, _ in failed if index == _MEMBERS and key in self.members}
 
-    def _put_again(self, members: Sequence[str]) -> None:
-        """Make members, in the order of their changes, the newest of the map, as `executeRevert` does.
+    def _put_again(self, index: int, changed: Sequence[str]) -> None:
+        """Make keys of a table, in the order of their changes, the newest ones, as `executeRevert` does.
 
         It removes and puts them, in the order of a table that got each at its first change.
         """
-        table, slots = self._tables[_MEMBERS], SMALLEST
-        for size in range(len(members)):
+        table, slots = self._tables[index], SMALLEST
+        back = [key for key in changed if key in table]
+        for size in range(len(back)):
             slots = grown(slots, size)
-        for member_id in in_slots(reversed(members), slots):
-            table[member_id] = table.pop(member_id)
+        for key in in_slots(reversed(back), slots):
+            table[key] = table.pop(key)
 
     def committed(self) -> GroupState:
         """Return the group as of the last committed append: itself when none is under way, else a copy."""
@@ -506,6 +507,8 @@ _HEAD: Final = -1
     _COUNT,
 ) = range(13)
 """The tables of a group; `_RECONCILED` counts the members in the state STABLE by their epoch."""
+_ORDERED = (_MEMBERS, _REGEXES, _RESOLVED)
+"""The tables whose order shows."""
 
 _COUNTED: tuple[tuple[int, Callable[[ConsumerMember], tuple[Any, ...]]], ...] = (
     (_NAMES, _names),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from groupsim.assignors.server.partition_sets import in_set_order
 from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.embedded.consumer_protocol import NEWEST_VERSION, Assignment, encode_assignment
@@ -22,7 +23,7 @@ def assignment_bytes(by_topic: Mapping[str, Iterable[int]], topics: TopicsImage,
     for topic_id, numbers in TopicIdMap(by_topic.items()).items():
         topic = topics.topic_by_id(topic_id)
         if topic is not None:
-            partitions += [TopicPartition(topic.name, number) for number in sorted(numbers)]
+            partitions += [TopicPartition(topic.name, number) for number in in_set_order(tuple(numbers))]
     return encode_assignment(Assignment(tuple(partitions)), min(version, NEWEST_VERSION))
 
 

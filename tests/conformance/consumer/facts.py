@@ -238,6 +238,7 @@ FACTS: dict[str, str] = {
     "6.2-unreadable": "A subscription that cannot be read at a downgrade",
     "7-uniform": "uniform, by topics and members",
     "7-range": "range, by topics and members",
+    "7-no-vote-in-a-join": "With one vote for each assignor a JoinGroup, unlike a heartbeat, does not bump",
     "7-range-instances": "Instances come first in range",
     "7-change": "From one to the other",
     "7-racks": "Racks of members do not matter",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from tests.conformance.consumer.claims import claims
+from tests.conformance.consumer.classic import subscription
 from tests.conformance.consumer.member import Member
 from tests.conformance.consumer.rounds import swept
 from tests.conformance.script import Script
@@ -101,3 +102,16 @@ async def racks_of_members_do_not_matter(s: Script) -> None:
     await b.enroll(t, rack="r2")
     await swept(s, a, b)
     await a.look()
+
+
+@claims("7-no-vote-in-a-join")
+async def an_instance_that_voted_comes_back_as_a_classic_member(s: Script) -> None:
+    a, b = await s.member("a", instance="i"), await s.member("b")
+    t = await s.topic(partitions=4)
+    await a.enroll(t, assignor="range")
+    await b.enroll(t, assignor="uniform")
+    m = await s.actor("m", instance="i")
+    await m.join(protocols={"range": subscription(t)})
+    await m.sync()
+    await b.look()
+    await s.on_log()

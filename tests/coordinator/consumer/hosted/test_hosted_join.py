@@ -38,6 +38,16 @@ def test_a_classic_member_joins_at_once() -> None:
     assert bench.epochs() == ("Reconciling", 3, 3)
 
 
+def test_a_join_is_not_asked_about_the_assignor() -> None:
+    """With one vote each a heartbeat of the member that votes `range` bumps (4.4); its JoinGroup does not."""
+    bench = HostedBench(settings())
+    bench.enroll("a", "a", instance="i", assignor="range")
+    bench.enroll("n", "a", assignor="uniform")
+    before = bench.group().data.group_epoch
+    assert bench.enter("", instance="i").joined.error is ErrorCode.NONE
+    assert bench.group().data.group_epoch == before
+
+
 def test_the_records_of_a_classic_member() -> None:
     """Member with what it sent, epoch, targets, where it is: those of a heartbeat that joins."""
     bench = alone()

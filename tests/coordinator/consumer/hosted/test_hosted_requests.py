@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.coordinator.base.consumer_records import ClassicMetadata
+from groupsim.coordinator.base.interfaces import TopicView
+from groupsim.coordinator.base.topics import KnownTopics
+from groupsim.coordinator.consumer.hosted.embedded import assignment_bytes
 from groupsim.coordinator.consumer.member import MemberState
 from groupsim.coordinator.testing import GROUP, committed, left
 from groupsim.protocol.embedded.consumer_protocol import decode_assignment
@@ -41,6 +44,13 @@ def test_a_sync_has_what_the_member_owns() -> None:
     assert shared(bench.synchronize("m")) == {A: sorted(bench.member("m").assigned[A])}
     answer = bench.sync("m", bench.member("m").member_epoch, protocol_type="consumer", protocol_name="range").synced
     assert (answer.protocol_type, answer.protocol_name) == ("consumer", "range")
+
+
+def test_partitions_of_an_assignment_are_in_the_order_of_a_set() -> None:
+    """The set has sixteen buckets, so that 16 comes before 11; expected is an answer of Kafka's class."""
+    topics = KnownTopics((TopicView(A, "a", 20),))
+    found = decode_assignment(assignment_bytes({A: range(11, 19)}, topics, 3))
+    assert [partition for _, partition in found.partitions] == [16, 17, 18, 11, 12, 13, 14, 15]
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
