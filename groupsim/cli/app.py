@@ -12,7 +12,7 @@ import typer
 
 from groupsim.cli import app_init, app_looking, app_run, app_tables
 from groupsim.cli.encoding import make_printable
-from groupsim.cli.exits import BAD_INPUT, Trouble, complain
+from groupsim.cli.exits import BAD_INPUT, complain
 from groupsim.cli.guard import guarded
 from groupsim.cli.options import engine as engine_options
 from groupsim.cli.options import lint as lint_options
@@ -189,15 +189,9 @@ def list_(
     experiments: Annotated[
         bool, typer.Option("--experiments", help="List experiments instead of scenarios.", metavar="")
     ] = False,
-    log: Annotated[
-        list[str] | None,
-        typer.Option("--log", help="Explain an incident by its logs: a file, a folder, or - (stdin).", metavar="PATH"),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the scenarios of the library, or its experiments.
-
-    With --log it explains an incident: what happened to each group, which member and line, what helps, scenes like it.
 
     Examples:
 
@@ -205,19 +199,34 @@ def list_(
     - `groupsim list group.instance.id`
     - `groupsim list "Attempt to heartbeat failed since group is rebalancing"`
     - `groupsim list --experiments deploy`
-    - `groupsim list --log incident/`
-    - `kubectl logs -l app=orders --prefix | groupsim list --log -`
     """
-    if log:
-        from groupsim.cli.commands import incident
-
-        if words or experiments:
-            raise Trouble("--log explains logs and lists nothing", "give either --log or words")
-        raise typer.Exit(incident.explain(log, as_json))
     from groupsim.cli.commands import library
 
     listing = library.list_experiments if experiments else library.list_scenarios
     raise typer.Exit(listing(words or [], as_json))
+
+
+@app.command("explain")
+@guarded
+def explain(
+    paths: Annotated[
+        list[str], typer.Argument(help="Log files, folders of logs, or - for standard input.", metavar="PATH…")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Explain an incident by the logs of brokers and clients: what happened to each group, and what helps.
+
+    For each group it prints the headline, the line that says so, the usual reason, and scenes of the library like it.
+
+    Examples:
+
+    - `groupsim explain incident/`
+    - `groupsim explain broker-0.log app.log.gz --json`
+    - `kubectl logs -l app=orders --prefix | groupsim explain -`
+    """
+    from groupsim.cli.commands import explain as explain_command
+
+    raise typer.Exit(explain_command.explain(paths, as_json))
 
 
 @app.command("validate")

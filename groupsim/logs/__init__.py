@@ -16,5 +16,5 @@ Where to read:
     messages      the messages of Kafka's error codes
     layout        the date of a virtual time; Kafka's layout
     finding       `groupsim list "LINE"`: the scenes that log such a line
-    reading       `groupsim list --log PATH`: what the logs of a real incident say
+    reading       `groupsim explain PATH`: what the logs of a real incident say
 """

@@ -1,4 +1,4 @@
-"""`groupsim list --log` explains an incident by its logs."""
+"""`groupsim explain` explains an incident by its logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def log(tmp_path: Path) -> Path:
 
 def test_the_group_its_headline_the_line_and_what_helps_are_printed(log: Path) -> None:
     """The output has group, member, place and text of the line, cause, remedy, scenes, and what follows from it."""
-    shown = " ".join(call("list", "--log", log).stdout.split())
+    shown = " ".join(call("explain", log).stdout.split())
     assert shown.startswith(
         "orders: c1 did not poll for longer than max.poll.interval.ms, and left the group app.log:2"
     )
@@ -38,7 +38,7 @@ def test_of_a_long_line_its_start_and_what_decides_are_quoted(tmp_path: Path) ->
     """A line that is too long to quote is cut in the middle, so that the message that decides is read."""
     path = tmp_path / "a.log"
     path.write_text(LEFT.replace("consumer poll", "x" * 400 + " consumer poll") + "y" * 400, "utf-8")
-    shown = " ".join(call("list", "--log", path).stdout.split())
+    shown = " ".join(call("explain", path).stdout.split())
     assert "WARN [Consumer" in shown
     assert "… poll timeout has expired" in shown
     assert "y" * 250 not in shown.replace(" ", "")
@@ -46,14 +46,14 @@ def test_of_a_long_line_its_start_and_what_decides_are_quoted(tmp_path: Path) ->
 
 def test_a_folder_and_standard_input_are_read(log: Path) -> None:
     """A folder is read with its files; `-` reads what is piped in."""
-    assert "app.log:2" in call("list", "--log", log.parent).stdout
-    piped = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["list", "--log", "-"], input=LEFT)
+    assert "app.log:2" in call("explain", log.parent).stdout
+    piped = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["explain", "-"], input=LEFT)
     assert "stdin:1" in piped.stdout
 
 
 def test_json_has_every_finding_of_every_group(log: Path) -> None:
     """With --json each group is a list of findings, the most decisive first, with the quoted line."""
-    document = json.loads(call("list", "--log", log, "--json").stdout)
+    document = json.loads(call("explain", log, "--json").stdout)
     ((first, second),) = document["incident"]
     assert (first["group"], first["sign"], first["members"]) == ("orders", "poll-limit", ["c1"])
     assert (first["file"], first["line"], first["text"]) == ("app.log", 2, LEFT)
@@ -64,7 +64,7 @@ def test_only_the_worst_groups_are_printed(tmp_path: Path) -> None:
     """Five groups are printed; the number of the others is said."""
     lines = [AGAIN.replace("groupId=orders", f"groupId=g{n}") for n in range(7)]
     (tmp_path / "a.log").write_text("\n".join(lines), "utf-8")
-    shown = call("list", "--log", tmp_path).stdout
+    shown = call("explain", tmp_path).stdout
     assert shown.count("why") == 5
     assert "2 more groups (--json)" in shown
 
@@ -72,22 +72,14 @@ def test_only_the_worst_groups_are_printed(tmp_path: Path) -> None:
 def test_logs_that_decide_nothing_are_an_error(tmp_path: Path) -> None:
     """A log without a line of a consumer group ends the command with code 2 and names what logs are needed."""
     (tmp_path / "a.log").write_text("10:00:00 INFO all is well\n", "utf-8")
-    ended = call("list", "--log", tmp_path)
+    ended = call("explain", tmp_path)
     assert ended.exit_code == 2
     assert "no line of these logs says why" in ended.stderr
     assert "logs of the group's coordinator" in " ".join(ended.stderr.split())
 
 
-@pytest.mark.parametrize("more", [("rebalance",), ("--experiments",)])
-def test_a_log_and_a_search_exclude_each_other(log: Path, more: tuple[str, ...]) -> None:
-    """Words and --experiments search the library; with --log they are refused."""
-    ended = call("list", "--log", log, *more)
-    assert ended.exit_code == 2
-    assert "give either --log or words" in ended.stderr
-
-
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     """The path and the reason are named."""
-    ended = call("list", "--log", tmp_path / "no.log")
+    ended = call("explain", tmp_path / "no.log")
     assert ended.exit_code == 2
     assert "no.log: No such file" in " ".join(ended.stderr.split())

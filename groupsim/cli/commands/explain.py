@@ -1,4 +1,4 @@
-"""`groupsim list --log`: what the lines of logs say of an incident, and the scenes that are like it."""
+"""`groupsim explain`: what the lines of logs say of an incident, and the scenes that are like it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
@@ -27,7 +28,8 @@ def explain(paths: Sequence[str], wants_json: bool) -> int:
 
     Raises Trouble for a path that cannot be read, and for logs without a line that decides.
     """
-    found = [record for path in paths for record in _records(path)]
+    with Console(stderr=True).status("reading the logs"):
+        found = [record for path in paths for record in _records(path)]
     judged = judge(found)
     if not judged:
         raise Trouble(
