@@ -9,8 +9,9 @@ Where to read:
 
     files         begin here: the events of a run to one file for each host
     broker        a broker's lines about groups, from the coordinator's events
+    broker_consumer  those about groups of the consumer protocol; their messages are in `broker_consumer_words`
     broker_life   its lines about itself and the partitions of the offsets topic
-    broker_words  the messages of both, by version
+    broker_words  the messages of the other lines, by version
     clients       a member's lines: one log for each library
     wording       a message with its versions, as a template
     messages      the messages of Kafka's error codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import field
@@ -10,17 +10,21 @@ from attrs import field
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.partition.state import BY_REQUEST, NOTHING_LEFT
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.logs.broker_consumer import ConsumerGroups
+from groupsim.logs.broker_consumer_words import CONSUMER
 from groupsim.logs.broker_life import speaker
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR, REASONS
 from groupsim.logs.layout import stock
-from groupsim.logs.wording import Blanks, Version, wording
+from groupsim.logs.wording import Blanks, Table, Version, wording
 from groupsim.protocol.values import define
 
 JAVA_SPEAKERS = {
     "FENCED": "classic.ClassicGroup",
     "GROUPS_DELETED": "GroupCoordinatorShard",
     "OFFSETS_EXPIRED": "GroupCoordinatorShard",
+    "SIMPLE_GROUP": "OffsetMetadataManager",
 }
+MESSAGES: Table = {**BROKER, **CONSUMER}
 # ClassicGroup.validateOffsetCommit names each operation by the other's name.
 MIXED_UP = {"offset-commit": "txn-offset-commit", "txn-offset-commit": "offset-commit"}
 
@@ -30,6 +34,7 @@ class BrokerLog:
     """Formats the coordinator's events as the brokers of one version log them."""
 
     version: Version
+    groups: ConsumerGroups
     sizes: dict[str, Mapping[str, Any]] = field(factory=dict)  # group → members, static, leader
     states: dict[str, str] = field(factory=dict)
     missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # group, time → members removed at a join timeout
@@ -37,25 +42,31 @@ class BrokerLog:
     cleanups: dict[int, int] = field(factory=dict)  # the last event of a clean-up → the count in its line
 
     @classmethod
-    def of(cls, version: Version, events: Iterable[TraceEvent]) -> BrokerLog:
+    def of(cls, version: Version, events: Sequence[TraceEvent]) -> BrokerLog:
         """Make the log of a trace's brokers, which all have one version."""
-        return cls(version, cleanups=cleanups(version, events))
+        return cls(version, ConsumerGroups.of(events), cleanups=cleanups(version, events))
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
         """Yield the lines of one event; events of clients have none."""
         if event.kind in (Kind.MEMBER_ADDED, Kind.MEMBER_REPLACED) and event.member:
             self.instances[event.member] = (event.payload or {}).get("instance_id") or ""
-        worder = WORDERS.get(event.kind)
-        if worder is not None and event.group is not None:
-            for code, values in worder(self, event):
-                yield from self._line(event, code, values)
+        for code, values in (*self.groups.before(event), *self._words(event), *self.groups.after(event)):
+            yield from self._line(event, code, values)
         if event.seq in self.cleanups:
             yield from self._line(event, "OFFSETS_EXPIRED", {"k": self.cleanups[event.seq]})
         if event.kind is Kind.GROUP_STATE and event.group:
             self.states[event.group] = event.to or ""
 
+    def _words(self, event: TraceEvent) -> Words:
+        if event.group is None:
+            return
+        if self.groups.is_consumer(event):
+            yield from self.groups.words(event)
+        elif event.kind in WORDERS:
+            yield from WORDERS[event.kind](self, event)
+
     def _line(self, event: TraceEvent, code: str, values: Mapping[str, object]) -> Iterator[str]:
-        words = wording(BROKER, code, self.version)
+        words = wording(MESSAGES, code, self.version)
         if words is None:
             return
         text = words.text.format_map(Blanks(self.values(event), values))
@@ -116,6 +127,8 @@ def _state(log: BrokerLog, event: TraceEvent) -> Words:
 
 def _prepare(log: BrokerLog, event: TraceEvent, payload: Mapping[str, Any]) -> Words:
     code = str(payload.get("cause_code"))
+    if code == "DOWNGRADED" and "static member" in (event.reason or ""):
+        code = "DOWNGRADED_BY_REPLACEMENT"
     values = log.values(event)
     values["state"] = event.from_ or "Stable"
     values["set"] = log.listed([event.member or ""])
@@ -228,11 +241,6 @@ def _warning(log: BrokerLog, event: TraceEvent) -> Words:
         yield "ERROR", {"text": event.reason or ""}
 
 
-def _converted(log: BrokerLog, event: TraceEvent) -> Words:
-    if event.member is not None:  # else the append of a conversion failed, which is no line of its own
-        yield ("UPGRADED" if event.to == "consumer" else "DOWNGRADED"), {}
-
-
 WORDERS: dict[Kind, Callable[[BrokerLog, TraceEvent], Words]] = {
     Kind.GROUP_STATE: _state,
     Kind.REQUEST_RECEIVED: _request,
@@ -242,7 +250,6 @@ WORDERS: dict[Kind, Callable[[BrokerLog, TraceEvent], Words]] = {
     Kind.MEMBER_REPLACED: _replaced,
     Kind.MEMBER_FENCED: _fenced,
     Kind.LEADER_ELECTED: _elected,
-    Kind.GROUP_CONVERTED: _converted,
     Kind.GROUP_LOADED: _loaded,
     Kind.GROUP_UNLOADED: _unloaded,
     Kind.GROUP_DELETED: _deleted,

@@ -180,8 +180,7 @@ BROKER: Table = {
         Wording((0, 11), "Group {g} with generation {n} is now empty (__consumer_offsets-{op})"),
         Wording((4, 0), "Group {g} with generation {n} is now empty."),
     ),
-    "UPGRADED": (Wording((4, 1), "[GroupId {g}] Converted the classic group to a consumer group."),),
-    "DOWNGRADED": (Wording((4, 1), "[GroupId {g}] Converted the consumer group to a classic group."),),
+    "SIMPLE_GROUP": (Wording((4, 0), "[GroupId {g}] Creating a simple consumer group via manual offset commit."),),
     "ELECTED": (
         Wording((2, 8), "Elected as the group coordinator for partition {op}"),
         Wording((3, 0), "Elected as the group coordinator for partition {op} in epoch {epoch}"),
@@ -295,5 +294,16 @@ REASONS: Table = {
         Wording((2, 1), "error when storing group assignment during SyncGroup (member: {m})"),
         Wording((3, 0), "Error when storing group assignment during SyncGroup (member: {m})"),
         Wording((4, 0), "Error when storing group assignmentduring SyncGroup (member: {m})."),
+    ),
+    "DOWNGRADED": (
+        Wording((4, 0), "Downgrade group {g} from consumer to classic."),
+        Wording((4, 1), "Downgrade group {g} from consumer to classic for member leaving."),
+    ),
+    "DOWNGRADED_BY_REPLACEMENT": (
+        Wording(
+            (4, 0),
+            "Downgrade group {g} from consumer to classic for static member replacement with different subscription.",
+        ),
+        Wording((4, 3), "Downgrade group {g} from consumer to classic with stale assignment."),
     ),
 }

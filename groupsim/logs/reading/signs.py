@@ -200,12 +200,13 @@ LATE = Sign(
     "a member joins when its application polls: it was busy with its records or in its callback for partitions that "
     "it gives up",
     "poll more often than {rebalance}, and keep the callback short; {batch}",
-    ("already-rebalancing-for-ever", "revocation-blocks-join"),
+    ("already-rebalancing-for-ever", "revocation-blocks-join", "consumer-rebalance-timeout-fences"),
     (
         r"last error was Broker: Group rebalance in progress",
         r"haven't (?:joined|sent their sync request)|pending sync request expiration",
         r"failed to join before (?:the )?rebalance timeout|no members? (?:re)?joined",
-        r"fenced from the group because it failed to|while waiting for user revoke to finish",
+        r"fenced from the group because (?:it|the (?:classic )?member) failed to",
+        r"while waiting for user revoke to finish",
         r"missed a rebalance|dropped out of the consumer group",
     ),
 )
@@ -238,10 +239,11 @@ REMOVED = Sign(
         "heartbeat-gap-resets-generation",
         "only-member-times-out",
         "seeking-starves-the-heartbeat",
+        "consumer-four-scenes",
     ),
     (
         r"has failed, removing it from the group|on heartbeat expiration",
-        r"fenced from the group because its session expired",
+        r"fenced from the group because (?:its|the member) session expired",
     ),
 )
 NO_ANSWER = Sign(
