@@ -35,6 +35,7 @@ CLASSIC, CONSUMER = "classic", "consumer"
 _HEARTBEAT, _JOIN, _LEAVE = "ConsumerGroupHeartbeat", "JoinGroup", "LeaveGroup"
 _AWAY = "-2"
 _NO_ID = "A" * 22  # an id of 16 zero bytes
+_BY_ADMIN = "member was removed by an admin"  # the words of Kafka's Admin
 _REFUSED = "Cannot upgrade classic group "
 _MALFORMED, _USER_DATA = "is malformed", "unsupported custom assignor"
 _NEWEST = differences()
@@ -58,11 +59,16 @@ class Ahead:
         """Read a whole trace."""
         ahead = cls()
         answers: dict[int, int] = {}
+        removals: dict[int, str] = {}
         resolutions: dict[tuple[str | None, int, int], int] = {}
         for event in events:
-            if event.kind is Kind.REQUEST_SENT and event.payload:
-                if event.payload.get("instance_id") or event.payload.get("reason"):
-                    ahead.sent[event.seq] = event.payload
+            payload = event.payload or {}
+            if event.kind is Kind.ACTION and payload.get("do") == "remove-member":
+                removals[event.seq] = _BY_ADMIN + (f": {payload['reason']}" if payload.get("reason") else "")
+            elif event.kind is Kind.REQUEST_SENT and event.cause in removals:
+                ahead.sent[event.seq] = {"reason": removals[event.cause]}
+            elif event.kind is Kind.REQUEST_SENT and (payload.get("instance_id") or payload.get("reason")):
+                ahead.sent[event.seq] = payload
             elif event.kind is Kind.RESPONSE_SENT and event.error:
                 ahead.refused.add(event.cause)
             elif event.kind in (Kind.MEMBER_ADDED, Kind.MEMBER_REPLACED):

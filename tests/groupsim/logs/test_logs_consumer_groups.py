@@ -91,6 +91,16 @@ def test_a_classic_member_that_leaves_a_consumer_group_has_its_reason_in_the_log
         )
 
 
+def test_a_static_member_that_an_administrator_removes_is_logged_without_its_id() -> None:
+    """The request names the instance id alone, and has the reason of Kafka's Admin."""
+    (line,) = (one for one in of_scene("consumer-every-trigger") if "`LeaveGroup`" in one)
+    assert re.fullmatch(
+        r"INFO \[GroupId g1\] Static member  with instance id \S+ has left group through explicit `LeaveGroup` "
+        r"request; client reason: member was removed by an admin",
+        line,
+    )
+
+
 def test_a_coordinator_that_moves_loads_and_unloads_consumer_groups() -> None:
     """The former coordinator logs the group's epoch, the new one its number of members."""
     lines = of_scene("consumer-coordinator-moves")
