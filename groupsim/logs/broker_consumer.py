@@ -160,7 +160,7 @@ class ConsumerGroups:
         request = self.requests.get(event.host or "")
         return request if request is not None and request.seq == event.cause else None
 
-    def said(self, event: TraceEvent) -> Mapping[str, Any]:
+    def given(self, event: TraceEvent) -> Mapping[str, Any]:
         """Return the fields of the request that caused an event of a broker, as far as they are known."""
         request = self.request_of(event)
         return {} if request is None else self.ahead.sent.get(request.cause, {})
@@ -290,7 +290,7 @@ def _removed(groups: ConsumerGroups, event: TraceEvent) -> Words:
         return
     elif request is not None and request.api == _LEAVE:
         named = {"m": request.member or ""} if static else {}  # an administrator names the instance id alone
-        yield f"N_{static}LEAVE_GROUP", {"r": groups.said(event).get("reason") or "not provided", **named}
+        yield f"N_{static}LEAVE_GROUP", {"r": groups.given(event).get("reason") or "not provided", **named}
     else:
         yield f"N_{static}LEFT", {}
 
@@ -316,7 +316,7 @@ def _moved(groups: ConsumerGroups, event: TraceEvent) -> Words:
 
 
 def _answered(groups: ConsumerGroups, event: TraceEvent) -> Words:
-    instance = groups.said(event).get("instance_id")
+    instance = groups.given(event).get("instance_id")
     if event.error == "MEMBER_ID_REQUIRED" and event.api == _JOIN:
         yield "N_HANDSHAKE", {}
     elif instance and event.error in _INSTANCE_REFUSED:
