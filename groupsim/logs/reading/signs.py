@@ -200,15 +200,24 @@ LATE = Sign(
     "a member joins when its application polls: it was busy with its records or in its callback for partitions that "
     "it gives up",
     "poll more often than {rebalance}, and keep the callback short; {batch}",
-    ("already-rebalancing-for-ever", "revocation-blocks-join", "consumer-rebalance-timeout-fences"),
+    ("already-rebalancing-for-ever", "revocation-blocks-join", "leader-never-syncs"),
     (
         r"last error was Broker: Group rebalance in progress",
         r"haven't (?:joined|sent their sync request)|pending sync request expiration",
         r"failed to join before (?:the )?rebalance timeout|no members? (?:re)?joined",
-        r"fenced from the group because (?:it|the (?:classic )?member) failed to",
+        r"fenced from the group because the (?:classic )?member failed to",
         r"while waiting for user revoke to finish",
         r"missed a rebalance|dropped out of the consumer group",
     ),
+)
+REVOKED_TOO_LATE = Sign(
+    "revoked-too-late",
+    "{who} did not give up its partitions within its rebalance timeout, and the group went on without it",
+    "a member gives partitions up when its application polls, and after its callback: it was busy with its records, or "
+    "in that callback",
+    "poll more often than {rebalance}, and keep the callback short; {batch}",
+    ("consumer-rebalance-timeout-fences", "consumer-stuck-revocation"),
+    (r"fenced from the group because it failed to transition from epoch",),
 )
 JOIN_GIVEN_UP = Sign(
     "join-given-up",
@@ -407,6 +416,7 @@ SIGNS = (
     TOGETHER,
     HELD_OPEN,
     LATE,
+    REVOKED_TOO_LATE,
     JOIN_GIVEN_UP,
     STALLED,
     REMOVED,

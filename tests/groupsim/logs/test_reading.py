@@ -169,7 +169,7 @@ def test_a_message_that_is_wrapped_is_read_as_one() -> None:
         ("[GroupId g] Static member m1 with instance id i is fenced by existing member m2.", table.FENCED),
         (
             "[GroupId g] Member m1 fenced from the group because it failed to transition from epoch 4 within 300000ms.",
-            table.LATE,
+            table.REVOKED_TOO_LATE,
         ),
         ("Group g removed dynamic members who haven't joined: Set(c-1)", table.LATE),
         ("Pending member c-1 in group g has been removed after session timeout expiration.", table.ABANDONED),
@@ -568,7 +568,7 @@ def test_every_sign_names_scenes_of_the_library() -> None:
         ("assignor-migration-in-one-bounce", table.NO_COMMON_PROTOCOL, "consumer-g1-1"),
         ("consumer-static-killed-unreleased", table.UNRELEASED, "c2"),
         ("consumer-four-scenes", table.REMOVED, "HBIKeL__QXOQ4xhZm4aR5Q"),
-        ("consumer-rebalance-timeout-fences", table.LATE, "oNB_LrafTguMxajIhogang"),
+        ("consumer-rebalance-timeout-fences", table.REVOKED_TOO_LATE, "oNB_LrafTguMxajIhogang"),
         ("consumer-mixed-own-session", table.REMOVED, "vieNTEi3Tlux8QZbhy1A8w"),
         ("consumer-upgrade-refused", table.UPGRADE_REFUSED, "consumer-g1-1"),
         ("consumer-upgrade-by-rolling", table.LEFT, "consumer-g1-1-"),
