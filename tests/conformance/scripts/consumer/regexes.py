@@ -319,7 +319,7 @@ async def a_member_joins_after_one_with_a_pattern_has_left(s: Script) -> None:
 @claims("regex-order", "regex-two")
 async def two_patterns_are_resolved_together(s: Script) -> None:
     a, b = await s.member("a"), await s.member("b")
-    await a.enroll(names=None, regex="nobody", gives={})
+    await a.enroll(names=None, regex="absent", gives={})
     since = a.mark
     await s.sleep(500)
     await b.enroll(names=None, regex="nothing", gives={})
