@@ -12,7 +12,7 @@ from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
 def test_a_deadline_that_is_moved_within_its_instant_comes_in_its_new_place() -> None:
-    """The driver is not told of such a move; whoever was set between is due before."""
+    """The driver gets no call for such a move; a timer that was set meanwhile is due before."""
     seen: list[str] = []
 
     async def main(loop: VirtualLoop) -> None:

@@ -5,7 +5,7 @@
 * What was acknowledged with acks=all is in the log; of an idempotent producer it is there once.
 * An acknowledged commit is a record of `__consumer_offsets` below its high watermark; so it can only be superseded.
 * One broker appends to a partition in one leader epoch.
-* Whoever owns a partition gets its records in order and without a gap.
+* The owner of a partition gets its records in order and without a gap.
 * What a running coordinator has committed is what its log tells, field by field.
 * A reader of committed records sees the outputs of a transformed input once, whole transactions or nothing.
 """

@@ -69,7 +69,7 @@ def test_protocol_names_iterate_by_their_documented_buckets() -> None:
 
 
 def test_a_shared_bucket_keeps_insertion_order() -> None:
-    """`default` and `compatible` share bucket 2, so whoever came first goes first."""
+    """`default` and `compatible` share bucket 2, so the one that was added first comes first."""
     assert java_set_order(["default", "compatible"]) == ["default", "compatible"]
     assert java_set_order(["compatible", "default"]) == ["compatible", "default"]
 

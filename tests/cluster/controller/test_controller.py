@@ -95,8 +95,8 @@ def test_who_is_fenced_already_is_not_fenced_again(play: Any) -> None:
     play(story, brokers=0)
 
 
-def test_who_comes_back_does_not_make_another_lead_that_is_still_away(play: Any) -> None:
-    """Whoever was the last in sync leads when it is there itself, whichever broker is there before."""
+def test_the_return_of_one_broker_does_not_make_an_absent_one_lead(play: Any) -> None:
+    """The last broker in sync leads when it is back itself, whichever broker is back before."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1]])

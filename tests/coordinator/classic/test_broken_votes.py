@@ -29,7 +29,7 @@ def test_a_name_said_twice_leaves_the_first_round_open() -> None:
 
 
 def test_a_round_that_cannot_close_fails_the_request_that_would_close_it() -> None:
-    """Whoever brings the round to its end hears UNKNOWN_SERVER_ERROR, once; his join counts as parked all the same."""
+    """The member that ends the round gets UNKNOWN_SERVER_ERROR, once; its join counts as parked all the same."""
     bench = Bench()
     (only,) = bench.stable("a")
     again = bench.join("a", member_id=only, protocols=TWICE)

@@ -150,7 +150,7 @@ def test_leader_is_succeeded_in_hash_map_order() -> None:
 
 
 def test_protocol_vote_ties_go_to_the_hash_map_order() -> None:
-    """At equal votes range beats cooperative-sticky, whoever voted first."""
+    """At equal votes range is chosen before cooperative-sticky, whichever member voted first."""
     bench = Bench()
     one = bench.join("a", protocols=protocols("cooperative-sticky", "range"))
     bench.join("b", protocols=protocols("range", "cooperative-sticky"))

@@ -103,7 +103,7 @@ def test_stopped_coordinator(name: str) -> None:
 )
 @pytest.mark.parametrize("lead", [True, False])
 def test_empty_group_id_is_refused(name: str, lead: bool) -> None:
-    """1.2: group id "" is INVALID_GROUP_ID for requests of members, whoever leads; JoinGroup echoes the id."""
+    """1.2: group id "" is INVALID_GROUP_ID for requests of members, whichever broker leads; JoinGroup echoes the id."""
     answer = answers(name, "", lead=lead)
     assert error_in(answer) is E.INVALID_GROUP_ID
     assert getattr(answer, "member_id", "m") == "m"

@@ -65,7 +65,7 @@ def test_full_group_accepts_its_members(state: str) -> None:
 
 
 def test_preparing_counts_those_who_have_joined() -> None:
-    """2.10: in PreparingRebalance there is room while fewer than max are awaiting join, whoever they are."""
+    """2.10: in PreparingRebalance there is room while fewer than max await the join, new members or known ones."""
     stage = full(PREPARING)
     newcomer = stage.bench.join("x")
     assert is_parked(newcomer)

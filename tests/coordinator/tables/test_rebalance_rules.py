@@ -193,7 +193,7 @@ def test_successor_is_the_first_in_hashmap_order(size: int) -> None:
 
 
 def test_a_succession_is_told_when_there_is_one() -> None:
-    """2.2: a leader that leaves is succeeded, and that is on the record; whoever else leaves changes no leader."""
+    """2.2: a leader that leaves is succeeded, and the trace has it; another member that leaves changes no leader."""
     made = bench()
     ids = crowd(made, 4)
     made.leave(ids[2])

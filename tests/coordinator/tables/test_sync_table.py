@@ -134,7 +134,7 @@ def test_follower_assignments_are_ignored() -> None:
     "first", [pytest.param("leader", id="1.4-leader-first"), pytest.param("follower", id="1.4-follower-first")]
 )
 def test_both_orders_get_their_assignment(first: str) -> None:
-    """1.4 #8: whoever comes first, everybody gets what the leader gave, with protocol type and name."""
+    """1.4 #8: in any order of SyncGroups, each member gets the leader's assignment, with protocol type and name."""
     stage = scene(COMPLETING)
     plan = {stage.leader: b"l", stage.follower: b"f"}
     order = ["leader", "follower"] if first == "leader" else ["follower", "leader"]
